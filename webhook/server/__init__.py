@@ -1,0 +1,1 @@
+"""The HTTP door: routes, TLS, metrics and the process around them. No decision is made here."""
