@@ -6,11 +6,11 @@ at an exact field path. No decision is taken here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping  # noqa: TC003  # dataclass fields are read at run time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from webhook.core.profile import Json  # noqa: TC001  # as above
+from webhook.core.profile import Json
 
 
 class Level(StrEnum):

@@ -6,7 +6,7 @@ fact about an engine may be written in Python: it belongs into `webhook/profiles
 
 from __future__ import annotations
 
-from collections.abc import Mapping  # noqa: TC003  # dataclass fields are read at run time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
