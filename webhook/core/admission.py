@@ -1,18 +1,230 @@
-"""decide() and validate(): the product. Both doors call these and nothing else."""
+"""decide(), validate() and prove(): the product. Both doors call these and nothing else.
+
+Read from top to bottom: which objects, which templates, which backend, which container; then `webhook.core.inject`.
+"""
 
 from __future__ import annotations
 
-from webhook.core.decision import Allow, Decision, Policy, Request
-from webhook.core.profile import Catalog
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from webhook import names
+from webhook.core import container
+from webhook.core.command import is_image
+from webhook.core.decision import (
+    Allow,
+    Cause,
+    Decision,
+    Deny,
+    Finding,
+    Level,
+    Outcome,
+    Patch,
+    Policy,
+    Reason,
+    Request,
+    Rule,
+)  # fmt: skip
+from webhook.core.inject import Candidate, Result, inject
+from webhook.core.overrides import bad_name, nearest, read
+from webhook.core.patch import Tokens, apply, field_path, look, plan
+from webhook.core.profile import Catalog, Json
+from webhook.core.status import status_findings
+from webhook.core.workload import Template, is_batch, is_left_alone, malformed, members, templates
+from webhook.core.wrong_object import wrong_object_findings
 
 
-def decide(request: Request, catalog: Catalog, policy: Policy) -> Decision:
+def decide(request: Request, catalog: Catalog, policy: Policy) -> Allow | Patch:
     """Say what becomes of an object on creation: Allow, or Patch with operations that the API server applies."""
-    del request, catalog, policy
-    return Allow()
+    if request.operation != "CREATE" or request.subresource:
+        return Allow((Outcome("", (Reason.OPERATION_IGNORED,)),))
+    if not isinstance(request.object, dict):
+        return Allow((Outcome("", (Reason.MALFORMED_OBJECT,)),))
+    results = list(_results(request, catalog, policy))
+    changes = [change for result in results for change in result.changes]
+    outcomes = tuple(result.outcome for result in results if result.outcome is not None)
+    findings = tuple(finding for result in results for finding in result.findings)
+    operations, _ = plan(request.object, changes)
+    return Patch(tuple(operations), outcomes, findings) if operations else Allow(outcomes, findings)
+
+
+def prove(request: Request, decision: Patch, catalog: Catalog, policy: Policy) -> bool:
+    """Say whether a patch applies and a second decision on its result is empty (W5, M5)."""
+    try:
+        result = apply(request.object, decision.operations)
+    except (LookupError, TypeError, ValueError):
+        return False
+    return isinstance(decide(replace(request, object=result), catalog, policy), Allow)
 
 
 def validate(request: Request, catalog: Catalog, policy: Policy) -> Decision:
-    """Say what is wrong with an object: Allow with findings, or Deny when `/validate` must refuse it."""
-    del request, catalog, policy
-    return Allow()
+    """Say what is wrong with an object: Allow with findings, or Deny when `/validate` must refuse it.
+
+    | object                                        | errors deny                                |
+    |-----------------------------------------------|--------------------------------------------|
+    | workload without a controlling owner, CREATE  | yes                                        |
+    | the same, UPDATE                              | only those that the old object did not have |
+    | workload with a controlling owner             | no: a controller made it                   |
+    | pod                                           | only with the setting `validatePods: deny` |
+    """
+    if request.operation not in {"CREATE", "UPDATE"} or request.subresource or not isinstance(request.object, dict):
+        return Allow((Outcome("", (Reason.OPERATION_IGNORED,)),))
+    created = replace(request, operation="CREATE")
+    decision = decide(created, catalog, policy)
+    findings = [*decision.findings, *wrong_object_findings(request.object)]
+    if request.object.get("kind") == "Pod":
+        findings += status_findings(request.object, decision)
+    old: set[str] = set()
+    if request.operation == "UPDATE" and isinstance(request.old, dict):
+        before = decide(replace(created, object=request.old), catalog, policy)
+        old = {_identity(finding) for finding in before.findings}
+    denies = _may_deny(request.object, policy)
+    found = tuple(
+        finding if denies and _identity(finding) not in old else replace(finding, level=Level.WARNING)
+        for finding in findings
+    )
+    if any(finding.level is Level.ERROR for finding in found):
+        return Deny(found)
+    return Allow(decision.outcomes, found)
+
+
+def _identity(finding: Finding) -> str:
+    return f"{finding.reason}|{finding.path}|{finding.value}"
+
+
+def _may_deny(obj: Json, policy: Policy) -> bool:
+    """Owned objects are made by a controller: refusing one would keep an old template from rolling out or back."""
+    owners = look(obj, ("metadata", "ownerReferences")) or []
+    if any(isinstance(owner, dict) and owner.get("controller") is True for owner in owners):
+        return False
+    return obj.get("kind") != "Pod" or policy.deny_pods
+
+
+def _results(request: Request, catalog: Catalog, policy: Policy) -> Iterator[Result]:
+    """Decide about each pod template of the object, or of each object of a List."""
+    for at, obj in members(request.object):
+        if is_batch(obj):
+            yield _left(at, Reason.BATCH_JOB)
+            continue
+        found = templates(obj)
+        if not found:
+            yield _left(at, Reason.KIND_IGNORED)
+        for template in found:
+            moved = replace(template, tokens=(*at, *template.tokens), labels=(*at, *template.labels))
+            yield _template_result(request, moved, catalog, policy)
+
+
+def _left(at: Tokens, reason: Reason, *findings: Finding) -> Result:
+    return Result(findings=list(findings), outcome=Outcome(field_path(at), (reason,)))
+
+
+def _template_result(request: Request, template: Template, catalog: Catalog, policy: Policy) -> Result:
+    """Decide about one pod template: soundness, opt-in, backend, then the container and its fields."""
+    pod, at = look(request.object, template.tokens), template.tokens
+    labels = look(request.object, template.labels)
+    labels = labels if isinstance(labels, dict) else {}
+    if template.writable:
+        wrong = malformed(pod)
+        if wrong is not None:
+            if template.guessed and names.BACKEND not in labels:
+                return _left(at, Reason.NOT_LABELLED)
+            finding = Finding(Reason.MALFORMED_OBJECT, Level.ERROR, field_path((*at, *wrong[0])), wrong[1])
+            return _left(at, Reason.MALFORMED_OBJECT, finding)
+    backend, rule = _backend(request, pod, labels, policy)
+    if labels.get(names.INJECT) == names.INJECT_DISABLED:
+        return _left(at, Reason.OPTED_OUT)
+    if not backend:
+        return _left(at, Reason.NOT_LABELLED)
+    label_path = field_path((*template.labels, names.BACKEND))
+    if backend != names.AUTO and backend not in catalog.profiles:
+        close = nearest(backend, [*catalog.profiles, names.AUTO])
+        message = f"no profile of this name{close or '; see drainhook profiles list'}"
+        finding = Finding(Reason.UNKNOWN_BACKEND, Level.WARNING, label_path, message, backend, Cause.NOT_SUPPORTED)
+        return _left(at, Reason.UNKNOWN_BACKEND, finding)
+    if not template.writable:
+        message = "this kind lacks the fields; its pods are patched when they are created"
+        return _left(at, Reason.CR_FIELD, Finding(Reason.CR_FIELD, Level.WARNING, label_path, message, backend))
+    alone = is_left_alone(pod)
+    if alone is not None:
+        return _left(at, alone)
+    return _injected(request, template, backend, rule, (catalog, policy))
+
+
+def _backend(request: Request, pod: Json, labels: Mapping[str, str], policy: Policy) -> tuple[str, Rule | None]:
+    """Return the backend by pod label, else by an enabled namespace: its annotation, a rule, `auto`."""
+    own = labels.get(names.BACKEND)
+    if own or request.labels.get(names.INJECT) != names.INJECT_ENABLED:
+        return own or "", None
+    if names.BACKEND in request.annotations:
+        return request.annotations[names.BACKEND], None
+    images = [str(item.get("image") or "") for item in look(pod, ("spec", "containers")) or []]
+    for rule in policy.rules:
+        is_match = rule.namespace_selector.items() <= request.labels.items() and (
+            rule.pod_selector.items() <= labels.items()
+        )
+        if is_match and (not rule.image or any(is_image(image, (rule.image,)) for image in images)):
+            return rule.backend, rule
+    return names.AUTO, None
+
+
+def _injected(
+    request: Request, template: Template, backend: str, rule: Rule | None, settings: tuple[Catalog, Policy]
+) -> Result:
+    """Choose the server's container and inject, or say why the template is left alone."""
+    catalog, policy = settings
+    at, pod = template.tokens, look(request.object, template.tokens)
+    own_label = (look(request.object, template.labels) or {}).get(names.BACKEND)
+    label_path = field_path((*template.labels, names.BACKEND))
+    profile = container.detect(pod, catalog) if backend == names.AUTO else catalog.profiles[backend]
+    if profile is None:
+        message = "no container's command or image is that of one known engine: name the backend"
+        warning = Finding(Reason.NO_ENGINE_FOUND, Level.WARNING, label_path, message, own_label)
+        return _left(at, Reason.NO_ENGINE_FOUND, *([warning] if own_label else []))
+    annotations = look(pod, ("metadata", "annotations")) or {}
+    path = field_path((*at, "metadata", "annotations"))
+    overrides = read(annotations, request.annotations, path)
+    servers = container.read(pod, profile)
+    by_label = own_label is not None and own_label != names.AUTO
+    chosen: list[container.Server] | Reason
+    chosen = [server for server in servers if server.container["name"] == overrides.container]
+    if overrides.container is not None and not chosen:
+        known = ", ".join(server.container["name"] for server in servers)
+        message = f"names no container of the pod (it has {known})"
+        overrides.findings.append(bad_name(path, names.CONTAINER, overrides.container, message))
+    usable = [server for server in chosen or servers if not container.is_other(server, profile, catalog)]
+    if not usable:
+        chosen = Reason.WRONG_ENGINE
+    elif not chosen:
+        if rule is not None and rule.image:
+            usable = [server for server in usable if is_image(server.image, (rule.image,))] or usable
+            by_label = True
+        chosen = container.choose(usable, port=overrides.port, default_port=profile.http.default, by_label=by_label)
+    if isinstance(chosen, Reason):
+        warning = Finding(chosen, Level.WARNING, label_path, f"not patched: {chosen.sentence}", backend)
+        is_asked = by_label or chosen is not Reason.NO_ENGINE_FOUND
+        return _left(at, chosen, *overrides.findings, *([warning] if is_asked else []))
+    candidate = Candidate(pod, at, profile, chosen, overrides, catalog, policy, _status(annotations))
+    return _with_template_findings(inject(candidate), template)
+
+
+def _status(annotations: Mapping[str, str]) -> Json:
+    """Decode the status of an earlier pass; what is no such thing counts as absent."""
+    try:
+        status = json.loads(annotations.get(names.STATUS, ""))
+    except (ValueError, RecursionError):
+        return None
+    return status if isinstance(status, dict) else None
+
+
+def _with_template_findings(result: Result, template: Template) -> Result:
+    """Add what only the place of the template tells."""
+    if template.worker:
+        message = "a worker of a group: requests end when the leader does, so the leader must drain first"
+        result.findings.append(Finding(Reason.GROUP_WORKER, Level.WARNING, template.path, message))
+    if template.guessed and result.outcome is not None:
+        message = "the kind is unknown; this was taken for a pod template by its shape"
+        result.findings.append(Finding(Reason.TEMPLATE_GUESSED, Level.WARNING, template.path, message))
+        outcome = result.outcome
+        result.outcome = replace(outcome, reasons=(*outcome.reasons, Reason.TEMPLATE_GUESSED))
+    return result

@@ -48,7 +48,7 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """The address that the server binds when nothing is said (`in_image`: in its official image), and where it is said."""
+    """The address that the server binds by default (`in_image`: in its official image), and where it is set."""
 
     setting: Setting
     default: str
@@ -127,8 +127,10 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """All that drainhook knows of one backend. `shutdown_class`: A loses work on SIGTERM, B drains without limit,
-    C drains with a cap, D loses work and cannot be polled.
+    """All that drainhook knows of one backend.
+
+    `shutdown_class`: A loses work on SIGTERM, B drains without limit, C drains with a cap, D loses work and cannot be
+    polled.
     """
 
     name: str

@@ -1,0 +1,79 @@
+# Every target sets up and uses .venv in this checkout. Nothing here needs root.
+# JOBS=N sets the number of test processes, GO=1 adds the Go reference to the benchmark.
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-all check lint types shell schemas links bench clean shells
+
+VENV := .venv
+PY := $(VENV)/bin/python
+PIP := $(PY) -m pip --disable-pip-version-check install --quiet
+SHELLS := dash busybox mksh posh yash
+JOBS ?= $(shell n=$$(nproc 2>/dev/null || echo 2); [ $$n -gt 8 ] && n=8; [ $$n -lt 2 ] && n=2; echo $$n)
+# loadgroup keeps the tests of the real engine on one process: they measure times.
+PYTEST := $(PY) -m pytest -n $(JOBS) --dist loadgroup -q
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-9s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+
+demo: $(VENV)/.demo ## admission reviews over TLS, then a real engine ended without and with the hook
+	@$(PY) -m demo
+
+test: $(VENV)/.dev shells ## the tests that take minutes at most (the real engine among them)
+	@$(PYTEST) -m "not slow"
+
+test-all: $(VENV)/.dev shells ## every test, the full matrices too
+	@$(PYTEST)
+
+check: lint types shell schemas links ## ruff, mypy, shellcheck, checkbashisms, schemas of manifests, links of docs
+
+lint: $(VENV)/.dev
+	@$(VENV)/bin/ruff check .
+	@$(VENV)/bin/ruff format --check .
+
+types: $(VENV)/.dev
+	@$(VENV)/bin/mypy
+
+shell: $(VENV)/.dev
+	@$(VENV)/bin/shellcheck drain_scripts/*.sh .ci/run
+	@if command -v checkbashisms >/dev/null; then checkbashisms drain_scripts/*.sh && echo "checkbashisms: no bashisms"; \
+	else echo "checkbashisms is missing, this check is left out: sudo apt-get install devscripts"; fi
+
+schemas: $(VENV)/.dev
+	@$(PY) -m tests.checks.schemas
+
+links: $(VENV)/.dev
+	@$(PY) -m tests.checks.links
+
+bench: $(VENV)/.dev ## speed and memory beside their goals (GO=1: also a Go webhook, in the same run)
+	@GO=$(GO) $(PY) -m tests.benchmarks
+
+clean: ## remove what the targets made
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# --- set-up -----------------------------------------------------------------------------------------------------
+
+# The first interpreter that is new enough; a version manager's shim may be there and not run.
+PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3 python3.14; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
+
+$(PY):
+	@if [ -z "$(PYTHON)" ]; then echo "Python 3.11 or later is missing: sudo apt-get install python3 python3-venv"; exit 1; fi
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \
+		{ echo "$(PYTHON) cannot make a virtual environment: sudo apt-get install python3-venv"; exit 1; }
+	@echo "setting up $(VENV) with $$($(PYTHON) --version)"
+	@$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.dev: pyproject.toml | $(PY)
+	@echo "installing drainhook and its test tools into $(VENV)"
+	@$(PIP) -e '.[dev,engine]'
+	@touch $(VENV)/.dev $(VENV)/.demo
+
+$(VENV)/.demo: pyproject.toml | $(PY)
+	@echo "installing drainhook and a llama.cpp server into $(VENV)"
+	@$(PIP) -e '.[serve,engine]'
+	@touch $(VENV)/.demo
+
+shells:
+	@missing=; for s in $(SHELLS); do command -v $$s >/dev/null || missing="$$missing $$s"; done; \
+	[ -z "$$missing" ] || echo "missing shells, their tests are skipped: sudo apt-get install$$missing"

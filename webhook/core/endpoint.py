@@ -1,0 +1,171 @@
+"""Where a server listens: port, scheme, base path, bind address, and the page of its gauges.
+
+Flags beat environment beat defaults; what stands in a file or comes from a Secret is unknown, never guessed at.
+A guessed port carries all its candidates, so that the hook can look which one listens.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from webhook.core.command import flag_value, is_on, setting_value
+from webhook.core.container import Server
+from webhook.core.profile import Port, Profile, Setting
+
+_LOCAL = ("127.", "localhost", "::1", "[::1]")
+_NUMBER = re.compile(r"(?:.*:)?([0-9]{1,5})/?")
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """How a server is reached. `source` of the port: annotation, flag, env, default, or unknown.
+
+    `ports` are the candidates of the HTTP port, best first; `declared` the container's TCP ports; `is_local` says that
+    only the pod itself can reach it, `is_socket` that there is no TCP port; `metrics_urls` is empty when there is no
+    page or it is off; `metrics_off` says that the profile has a page and this container turned it off.
+    """
+
+    ports: tuple[int, ...]
+    source: str
+    scheme: str
+    prefix: str
+    is_local: bool
+    is_socket: bool
+    extra_ports: tuple[int, ...]
+    declared: tuple[int, ...]
+    metrics_urls: tuple[str, ...]
+    metrics_off: bool
+
+    @property
+    def port(self) -> int | None:
+        """The best candidate."""
+        return self.ports[0] if self.ports else None
+
+    @property
+    def is_known(self) -> bool:
+        """The port is written somewhere, or it is the default and the container declares it."""
+        return self.source in {"annotation", "flag", "env"} or (self.source == "default" and self.port in self.declared)
+
+    @property
+    def is_mismatched(self) -> bool:
+        """The container declares ports, but not the one that the server listens on."""
+        return bool(self.declared) and self.source != "unknown" and self.port not in self.declared
+
+
+def locate(server: Server, profile: Profile, port: int | None) -> Endpoint:
+    """Find how a server is reached; `port` is the annotation's, already resolved to a number."""
+    argv = server.command.argv
+    declared = declared_ports(server)
+    number, source = (port, "annotation") if port else _port(server, profile.http, profile.config_flags)
+    host, is_socket = _host(server, profile)
+    if is_socket:
+        ports: tuple[int, ...] = ()
+    elif source in {"annotation", "flag", "env"} or (source == "default" and number in declared):
+        ports = (number,) if number else ()
+    else:
+        ports = _candidates(number, server, profile, declared)
+    scheme = "https" if is_on(argv, profile.tls.flags) or _env_set(server, profile.tls) else "http"
+    prefix = "/" + (setting_value(server.command, profile.base_path) or "").strip("/")
+    prefix = "" if prefix == "/" else prefix
+    urls, off = _metrics(server, profile, ports, f"{scheme}://127.0.0.1:{{}}{prefix}")
+    return Endpoint(
+        ports, source, scheme, prefix,
+        is_local=is_socket or host.startswith(_LOCAL), is_socket=is_socket,
+        extra_ports=_grpc(server, profile), declared=declared, metrics_urls=urls, metrics_off=off,
+    )  # fmt: skip
+
+
+def declared_ports(server: Server) -> tuple[int, ...]:
+    """Return the TCP ports that a container declares."""
+    return tuple(
+        item["containerPort"]
+        for item in server.container.get("ports") or []
+        if isinstance(item.get("containerPort"), int) and item.get("protocol", "TCP") == "TCP"
+    )
+
+
+def named_port(server: Server, name: str) -> int | None:
+    """Resolve a port annotation: a number, or a name among the same container's ports."""
+    if name.isascii() and name.isdigit():
+        return int(name) if 1 <= int(name[:6]) <= 65535 else None  # noqa: PLR2004  # TCP's range
+    for item in server.container.get("ports") or []:
+        if item.get("name") == name and isinstance(item.get("containerPort"), int):
+            return int(item["containerPort"])
+    return None
+
+
+def _port(server: Server, port: Port, config_flags: tuple[str, ...]) -> tuple[int | None, str]:
+    """Return (number, source) of a port; a value that is no number makes it unknown."""
+    for source, text in (
+        ("flag", flag_value(server.command.argv, port.setting.flags)),
+        ("env", setting_value(server.command, Setting(env=port.setting.env))),
+    ):
+        if text is not None:
+            found = _NUMBER.fullmatch(text)
+            return (int(found[1]), source) if found else (None, "unknown")
+    if server.start.unknown_env.intersection(port.setting.env) or flag_value(server.command.argv, config_flags):
+        return None, "unknown"
+    in_image = port.in_image if server.by_image else None
+    return in_image or port.default, "default" if in_image or port.default else "unknown"
+
+
+def _candidates(number: int | None, server: Server, profile: Profile, declared: tuple[int, ...]) -> tuple[int, ...]:
+    """Best first: what is set by default, what is declared, what other images and releases have by default."""
+    others = {port.default for port in (profile.grpc, profile.metrics and profile.metrics.port) if port}
+    serving = [port for port in declared if port not in others]
+    rest = profile.http.also if server.by_image else (profile.http.default, profile.http.in_image, *profile.http.also)
+    order = [*serving, profile.http.in_image, *rest] if number is None else [number, *serving, *rest]
+    return tuple(dict.fromkeys(port for port in order if port))
+
+
+def _host(server: Server, profile: Profile) -> tuple[str, bool]:
+    """Return the bind address, and whether it is a socket in the file system."""
+    argv = server.command.argv
+    if flag_value(argv, profile.host.socket_flags):
+        return "", True
+    default = profile.host.in_image if server.by_image and profile.host.in_image else profile.host.default
+    host = setting_value(server.command, profile.host.setting) or default
+    return host, host.endswith(".sock") or host.startswith(("unix:", "/"))
+
+
+def _env_set(server: Server, setting: Setting) -> bool:
+    return any(name in server.start.unknown_env or server.command.env.get(name) for name in setting.env)
+
+
+def _grpc(server: Server, profile: Profile) -> tuple[int, ...]:
+    if profile.grpc is None:
+        return ()
+    number, source = _port(server, profile.grpc, ())
+    return (number,) if number and source != "unknown" else ()
+
+
+def _metrics(server: Server, profile: Profile, ports: tuple[int, ...], base: str) -> tuple[tuple[str, ...], bool]:
+    """Return the candidate addresses of the page of gauges, and whether it is turned off."""
+    page = profile.metrics
+    if page is None:
+        return (), False
+    argv, env = server.command.argv, server.command.env
+    is_off = not page.enabled
+    if is_on(argv, page.on.flags) or any(env.get(name, "0").lower() not in {"", "0", "false"} for name in page.on.env):
+        is_off = False
+    if is_on(argv, page.off.flags) or any(
+        env.get(name, "0").lower() not in {"", "0", "false"} for name in page.off.env
+    ):
+        is_off = True
+    if not is_off and server.start.unknown_env.intersection(page.on.env):
+        is_off = False
+    if is_off:
+        return (), True
+    if page.port is not None:
+        number, _ = _port(server, page.port, ())
+        return ((f"http://127.0.0.1:{number}{page.path}",) if number else ()), False
+    return tuple(base.format(port) + page.path for port in ports), False
+
+
+def _switched(argv: tuple[str, ...], env: Mapping[str, str], setting: Setting) -> bool:
+    """Say whether a switch is given as a flag or as a variable that is not false."""
+    return is_on(argv, setting.flags) or any(
+        env.get(name, "0").lower() not in {"", "0", "false"} for name in setting.env
+    )

@@ -1,0 +1,115 @@
+"""What preStop hook a container has: none, our own (recognised by its form), or the user's, and what becomes of it.
+
+Ours: exec with `drainhook` as `$0`; httpGet with our header; sleep when the status names that rung and the seconds
+agree. What is recognised as ours is not the user's.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from webhook import names
+from webhook.core.container import Server
+from webhook.core.endpoint import named_port
+from webhook.core.patch import look
+from webhook.core.profile import Json
+
+_SLEEP = re.compile(r"\s*(?:exec\s+)?(?:/\S*/)?sleep\s+([0-9]{1,6})(?:\.[0-9]+)?([smh]?)\s*;?\s*")
+_SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600}
+_POLLS_AS_TEXT = re.compile(r"grep.*requests|==?\s*[\"']?0\.0", re.DOTALL)
+CHAINED = "chained="
+_ARGV_AT = 4  # sh -c SCRIPT drainhook, then parameters
+
+
+@dataclass(frozen=True, slots=True)
+class Existing:
+    """The preStop hook of a container.
+
+    `form` is none, exec, http, sleep, tcp or unknown; `argv`, `url` and `seconds` belong to it. `is_ours` means that
+    drainhook made it; then the rest describes the user's hook that was chained into it.
+    """
+
+    form: str
+    is_ours: bool = False
+    argv: tuple[str, ...] = ()
+    url: str = ""
+    seconds: int = 0
+    refusal: str = ""
+
+    @property
+    def is_user(self) -> bool:
+        """The user's own hook stands in the container."""
+        return self.form != "none" and not self.is_ours
+
+    @property
+    def is_weak(self) -> bool:
+        """The hook waits or knocks, or compares metrics as text, but does not drain."""
+        return self.form in {"sleep", "tcp"} or bool(_POLLS_AS_TEXT.search(" ".join(self.argv)))
+
+
+def existing_hook(server: Server, status: Json) -> Existing:
+    """Read the preStop hook of a container; `status` is the decoded status annotation or None."""
+    hook = look(server.container, ("lifecycle", "preStop"))
+    if not hook:
+        return Existing("none")
+    argv = look(hook, ("exec", "command"))
+    if isinstance(argv, list) and argv and all(isinstance(word, str) for word in argv):
+        if argv[:2] == ["sh", "-c"] and argv[3:_ARGV_AT] == [names.HOOK_NAME]:
+            return _chained(argv[_ARGV_AT:])
+        return _exec(tuple(argv))
+    if isinstance(hook.get("httpGet"), dict):
+        return _http(server, hook["httpGet"])
+    seconds = look(hook, ("sleep", "seconds"))
+    if isinstance(seconds, int):
+        return Existing("sleep", is_ours=_is_our_sleep(seconds, status), seconds=max(seconds, 0))
+    if "tcpSocket" in hook:
+        return Existing("tcp")
+    return Existing("unknown", refusal="its kind of handler is not known")
+
+
+def _is_our_sleep(seconds: int, status: Json) -> bool:
+    if look(status, ("hook",)) != "sleep":
+        return False
+    parts = [look(status, ("budget", key)) for key in ("settle", "drain")]
+    return all(isinstance(part, int) for part in parts) and sum(parts) == seconds
+
+
+def _exec(argv: tuple[str, ...]) -> Existing:
+    """Recognise `sleep N`, alone or in a shell string."""
+    is_shell = len(argv) == 3 and argv[1] == "-c"  # noqa: PLR2004  # sh -c SCRIPT
+    found = _SLEEP.fullmatch(argv[2] if is_shell else " ".join(argv))
+    if found:
+        return Existing("sleep", argv=argv, seconds=int(found[1]) * _SECONDS[found[2]])
+    return Existing("exec", argv=argv)
+
+
+def _http(server: Server, get: Json) -> Existing:
+    headers = get.get("httpHeaders") or []
+    if any(isinstance(item, dict) and item.get("name") == names.HOOK_HEADER for item in headers):
+        return Existing("http", is_ours=True)
+    port = named_port(server, str(get.get("port")))
+    refusal = ""
+    if headers:
+        refusal = "it sends headers of its own"
+    elif str(get.get("host") or "127.0.0.1") not in {"127.0.0.1", "localhost"}:
+        refusal = "it calls another host"
+    elif port is None:
+        refusal = "its port cannot be resolved in this container"
+    path = str(get.get("path") or "/")
+    scheme = str(get.get("scheme") or "HTTP").lower()
+    return Existing("http", url=f"{scheme}://127.0.0.1:{port}/{path.lstrip('/')}", refusal=refusal)
+
+
+def _chained(parameters: list[str]) -> Existing:
+    """Read back the user's hook from the parameters of ours."""
+    if "--" in parameters:
+        return Existing("exec", is_ours=True, argv=tuple(parameters[parameters.index("--") + 1 :]))
+    for word in parameters:
+        if word.startswith("chain="):
+            return Existing("http", is_ours=True, url=word.removeprefix("chain="))
+        if word.startswith(CHAINED + "sleep:") and word[len(CHAINED) + 6 :].isdigit():
+            return Existing("sleep", is_ours=True, seconds=int(word[len(CHAINED) + 6 :]))
+        if word == CHAINED + "tcp":
+            return Existing("tcp", is_ours=True)
+    return Existing("none", is_ours=True)

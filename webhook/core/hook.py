@@ -1,0 +1,184 @@
+"""The hook: which rung of the ladder can run in a container, and the preStop handler that it becomes.
+
+Ladder: exec (the drain script), the engine's own drain endpoint by httpGet, the sidecar (not built yet), native sleep,
+none. Every parameter of the script is an argv element of its own; no text is built from annotations.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from webhook import names
+from webhook.core.container import Server
+from webhook.core.decision import Finding, Level, Policy, Reason
+from webhook.core.endpoint import Endpoint
+from webhook.core.existing import CHAINED, Existing
+from webhook.core.overrides import Overrides
+from webhook.core.profile import Budget, Json, Profile
+
+ASSUMED_KUBERNETES = (1, 28)  # never guess upwards: older API servers drop a sleep hook and refuse the pod
+SLEEP_SINCE = (1, 30)  # KEP-3960, on by default
+
+
+@dataclass(slots=True)
+class Rung:
+    """The chosen kind of hook (exec, http, sleep, none) with the reasons and findings of the choice."""
+
+    name: str = "none"
+    reasons: list[Reason] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Where a hook would run: the server, how it is reached, whether a mesh captures its port, its field path."""
+
+    server: Server
+    endpoint: Endpoint
+    has_mesh: bool
+    path: str
+    annotations_path: str
+
+
+def choose_rung(profile: Profile, overrides: Overrides, site: Site, policy: Policy) -> Rung:
+    """Choose the rung: the one asked for if it can run here, else the first of the ladder that can."""
+    rung = Rung()
+    tools = profile.tools if overrides.tools is None else overrides.tools
+    can = {
+        "exec": "" if "sh" in tools else "the image holds no shell",
+        "http": _http_refusal(profile, site),
+        "sleep": _sleep_refusal(policy),
+        "sidecar": "the sidecar rung is not built yet",
+    }
+    wanted = overrides.hook
+    if wanted == "none":
+        rung.reasons.append(Reason.HOOK_NONE)
+        return rung
+    if wanted != "auto" and can[wanted]:
+        key = Reason.SIDECAR_UNAVAILABLE if wanted == "sidecar" else Reason.HOOK_UNAVAILABLE
+        path = f"{site.annotations_path}[{names.HOOK}]"
+        rung.findings.append(Finding(key, Level.WARNING, path, f"{can[wanted]}; auto is used instead", wanted))
+        wanted = "auto"
+    if wanted == "auto":
+        wanted = _first(profile, can)
+    if wanted == "exec":
+        rung.reasons += _tools_reason(overrides, site)
+    rung.name = wanted
+    rung.reasons.append(
+        {"exec": Reason.HOOK_EXEC, "http": Reason.HOOK_HTTP, "sleep": Reason.HOOK_SLEEP, "none": Reason.NO_RUNG}[wanted]
+    )
+    rung.findings += _rung_findings(profile, wanted, can, site)
+    return rung
+
+
+def _first(profile: Profile, can: dict[str, str]) -> str:
+    ladder = ["exec", "sleep"]
+    if profile.drain_endpoint is not None and not profile.drain_endpoint.asked_only:
+        ladder.insert(1, "http")
+    return next((name for name in ladder if not can[name]), "none")
+
+
+def _tools_reason(overrides: Overrides, site: Site) -> list[Reason]:
+    if overrides.tools is not None:
+        return [Reason.IMAGE_TOOLS]
+    return [] if site.server.by_image else [Reason.IMAGE_UNKNOWN]
+
+
+def _http_refusal(profile: Profile, site: Site) -> str:
+    if profile.drain_endpoint is None:
+        return f"the profile {profile.name} has no drain endpoint"
+    if site.endpoint.is_local or not site.endpoint.is_known:
+        return "the kubelet cannot reach the port, or the port is not known"
+    return "a mesh captures the port" if site.has_mesh else ""
+
+
+def _sleep_refusal(policy: Policy) -> str:
+    version = policy.kubernetes or ASSUMED_KUBERNETES
+    if version >= SLEEP_SINCE:
+        return ""
+    said = "" if policy.kubernetes else " (unknown, assumed)"
+    return f"the sleep action needs Kubernetes 1.30, the cluster has {version[0]}.{version[1]}{said}"
+
+
+def _rung_findings(profile: Profile, name: str, can: dict[str, str], site: Site) -> list[Finding]:
+    found = []
+    if name == "http" and profile.drain_endpoint is not None and profile.drain_endpoint.asked_only:
+        message = "the kubelet calls from the node's address: allow it with the option drain_from of Drainable"
+        found.append(Finding(Reason.DRAIN_FROM_NODE, Level.WARNING, site.path, message))
+    has_endpoint = profile.drain_endpoint is not None and not profile.drain_endpoint.asked_only
+    if name in {"sleep", "none"} and has_endpoint and site.has_mesh:
+        found.append(Finding(Reason.MESH_CAPTURES_PORT, Level.WARNING, site.path, "no httpGet hook: " + can["http"]))
+    if name == "none":
+        message = f"no hook can run here: {can['exec']}; {can['sleep']}"
+        found.append(Finding(Reason.NO_RUNG, Level.WARNING, site.path, message))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What the drain script looks at: serving ports, candidate metrics pages, the server's base address.
+
+    `log` and `record` are paths for progress lines and for the record at the end; None means the script's own default
+    (the container's log, the termination message). `-` as log is standard output, `none` is nowhere. `is_guess`: the
+    ports are candidates; where none of them listens, every listening port of the pod counts.
+    """
+
+    ports: tuple[int, ...]
+    urls: tuple[str, ...]
+    base: str = ""
+    is_guess: bool = False
+    log: str | None = None
+    record: str | None = None
+
+
+def parameters(profile: Profile, budget: Budget, target: Target) -> list[str]:
+    """Return the parameters of the drain script for one server. Seconds are whole; order is stable."""
+    page = profile.metrics
+    words = [f"settle={budget.settle}", f"drain={budget.drain}", "ports=" + ",".join(map(str, target.ports))]
+    if target.is_guess:
+        words.append("guess=1")
+    if page is not None and target.urls:
+        words += [f"url={url}" for url in target.urls]
+        words += [f"gauge={gauge}" for gauge in (*page.running, *page.waiting)]
+        words.append(f"absent={page.absent}")
+        if page.key_env:
+            words.append(f"key={page.key_env}")
+    words.append(f"idle={page.idle_seconds if page is not None else 5}")
+    if profile.drain_endpoint is not None and target.base:
+        words.append("call=" + target.base + _drain_path(profile, budget))
+    words += [f"{key}={value}" for key, value in (("log", target.log), ("record", target.record)) if value]
+    return words
+
+
+def _drain_path(profile: Profile, budget: Budget) -> str:
+    path = profile.drain_endpoint.path if profile.drain_endpoint else ""
+    return path.replace("{settle}", str(budget.settle)).replace("{wait}", str(budget.drain))
+
+
+def exec_hook(script: str, words: list[str], chained: Existing | None) -> Json:
+    """Return the exec handler; `chained` is the user's own hook that runs first."""
+    if chained is not None:
+        words = words + {
+            "exec": ["--", *chained.argv],
+            "http": [f"chain={chained.url}"],
+            "sleep": [f"{CHAINED}sleep:{chained.seconds}"],
+            "tcp": [f"{CHAINED}tcp"],
+        }.get(chained.form, [])
+    return {"exec": {"command": ["sh", "-c", script, names.HOOK_NAME, *words]}}
+
+
+def http_hook(profile: Profile, budget: Budget, endpoint: Endpoint, version: str) -> Json:
+    """Return the httpGet handler on the server's own drain endpoint."""
+    return {
+        "httpGet": {
+            "path": endpoint.prefix + _drain_path(profile, budget),
+            "port": endpoint.port,
+            "scheme": endpoint.scheme.upper(),
+            "httpHeaders": [{"name": names.HOOK_HEADER, "value": version}],
+        }
+    }
+
+
+def sleep_hook(budget: Budget) -> Json:
+    """Return the native sleep handler (Kubernetes 1.30 and later)."""
+    return {"sleep": {"seconds": budget.settle + budget.drain}}

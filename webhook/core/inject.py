@@ -1,0 +1,282 @@
+"""What a pod template gets: drain hook, grace period, readiness probe, postStart, the engine's own drain, the status.
+
+Only changes and reasons are made here; they become operations in `webhook.core.patch`. A second pass over its own
+result finds nothing to change: what the status lists under `changed` is not the user's.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+
+from webhook import names
+from webhook.core import budget as budgets
+from webhook.core.checks import View, check, has_mesh
+from webhook.core.container import Server
+from webhook.core.decision import Finding, Level, Outcome, Policy, Reason
+from webhook.core.endpoint import Endpoint, locate, named_port
+from webhook.core.existing import Existing, existing_hook
+from webhook.core.hook import Rung, Site, Target, choose_rung, exec_hook, http_hook, parameters, sleep_hook
+from webhook.core.native import NativeDrain, args_place, native_drain
+from webhook.core.overrides import Overrides, bad_name
+from webhook.core.patch import Change, Tokens, field_path, look
+from webhook.core.probe import probe_reason, readiness_probe
+from webhook.core.profile import Budget, Catalog, Json, Profile
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A pod template that is opted in, with all that the decision about it depends on."""
+
+    pod: Json
+    tokens: Tokens
+    profile: Profile
+    servers: list[Server]
+    overrides: Overrides
+    catalog: Catalog
+    policy: Policy
+    status: Json
+
+    @property
+    def path(self) -> str:
+        """The field path of the template with a trailing dot; empty for a Pod."""
+        text = field_path(self.tokens)
+        return f"{text}." if text else ""
+
+    def was_ours(self, place: str) -> bool:
+        """Say whether an earlier pass changed this place."""
+        return place in (look(self.status, ("changed",)) or [])
+
+
+@dataclass(slots=True)
+class Part:
+    """What is decided for one server before the budget is known."""
+
+    server: Server
+    endpoint: Endpoint
+    existing: Existing
+    rung: Rung
+    native: NativeDrain
+    keeps: bool = False  # the user's hook stays as it is
+    chained: Existing | None = None
+
+
+@dataclass(slots=True)
+class Result:
+    """Changes in template order, the places that are ours or the user's, reasons and findings."""
+
+    changes: list[Change] = field(default_factory=list)
+    changed: list[str] = field(default_factory=list)
+    kept: list[str] = field(default_factory=list)
+    reasons: list[Reason] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+    outcome: Outcome | None = None
+
+
+def inject(candidate: Candidate) -> Result:
+    """Decide every field of one template."""
+    result = Result(findings=list(candidate.overrides.findings))
+    parts = [_part(candidate, server, result) for server in candidate.servers]
+    if len(parts) > 1:
+        result.reasons.append(Reason.TWO_SERVERS)
+    budget, grace_reason = _budget(candidate, parts, result)
+    for part in parts:
+        _hook(candidate, part, budget, result)
+        _probe(candidate, part, result)
+        _post_start(candidate, part, result)
+        _native(candidate, part, result)
+    _grace(candidate, budget, grace_reason, result)
+    result.reasons = list(dict.fromkeys(result.reasons))
+    status = _status(candidate, parts, budget, result)
+    text = json.dumps(status, sort_keys=True, separators=(",", ":"))
+    result.changes.append(((*candidate.tokens, "metadata", "annotations", names.STATUS), text))
+    result.outcome = Outcome(field_path(candidate.tokens), tuple(result.reasons), status)
+    for part in parts:
+        view = View(
+            candidate.pod, candidate.path, part.server, part.endpoint, part.existing,
+            candidate.profile, budget, candidate.catalog,
+        )  # fmt: skip
+        result.findings += [finding for finding in check(view) if finding not in result.findings]
+    return result
+
+
+def _part(candidate: Candidate, server: Server, result: Result) -> Part:
+    """Find out how a server is reached, what hook it has and which rung it gets."""
+    overrides, annotations_path = candidate.overrides, f"{candidate.path}metadata.annotations"
+    port = named_port(server, overrides.port) if overrides.port is not None else None
+    if overrides.port is not None and port is None:
+        message = "must be a port number or the name of a port of the server's container"
+        result.findings.append(bad_name(annotations_path, names.PORT, overrides.port, message))
+    endpoint = locate(server, candidate.profile, port)
+    existing = existing_hook(server, candidate.status)
+    path = f"{candidate.path}spec.containers[{server.index}].lifecycle.preStop"
+    site = Site(server, endpoint, has_mesh(candidate.pod, candidate.catalog), path, annotations_path)
+    rung = choose_rung(candidate.profile, overrides, site, candidate.policy)
+    native = NativeDrain()
+    if overrides.native_drain:
+        ours = candidate.was_ours(args_place(server))
+        native = native_drain(candidate.profile, server, f"{annotations_path}[{names.NATIVE_DRAIN}]", is_ours=ours)
+    part = Part(server, endpoint, existing, rung, native)
+    _merge(candidate, part, path)
+    result.findings += [*rung.findings, *part.native.findings]
+    return part
+
+
+def _merge(candidate: Candidate, part: Part, path: str) -> None:
+    """Decide between the user's hook and ours: keep (default), chain or replace."""
+    existing, wanted, rung = part.existing, candidate.overrides.existing_hook, part.rung
+    if existing.is_ours:
+        part.chained = existing if existing.form != "none" and rung.name == "exec" else None
+        if Reason.HOOK_REPLACED in (look(candidate.status, ("reasons",)) or []):
+            rung.reasons.append(Reason.HOOK_REPLACED)
+    elif existing.is_user:
+        refusal = existing.refusal or ("" if rung.name == "exec" else "only the exec rung can run both")
+        if rung.name == "none" or wanted == "keep" or (wanted == "chain" and refusal):
+            part.keeps = True
+            if wanted == "chain":
+                message = f"cannot be chained: {refusal}; it is kept"
+                rung.findings.append(Finding(Reason.CHAIN_REFUSED, Level.WARNING, path, message))
+            rung.reasons[:] = [Reason.HOOK_KEPT]
+            rung.findings[:] = [item for item in rung.findings if item.reason is not Reason.NO_RUNG]
+        elif wanted == "chain":
+            part.chained = existing
+        else:
+            rung.reasons.append(Reason.HOOK_REPLACED)
+    if part.chained is not None:
+        rung.reasons.append(Reason.HOOK_CHAINED)
+
+
+def _budget(candidate: Candidate, parts: list[Part], result: Result) -> tuple[Budget, Reason]:
+    """Return the pod's budget and why its grace period is what it is; the longest need of any server counts."""
+    profile, spec = candidate.profile, budgets.spec_grace(candidate.pod)
+    chained = [part.chained.seconds for part in parts if part.chained is not None and part.chained.form == "sleep"]
+    more = budgets.NATIVE_RESERVE if any(part.native.is_on for part in parts) else 0
+    wanted = budgets.budget_of(profile, candidate.overrides, settle_at_least=max(chained, default=0), reserve_more=more)
+    place = "spec.terminationGracePeriodSeconds"
+    ours = candidate.was_ours(place)
+    path = f"{candidate.path}metadata.annotations"
+    total, findings = budgets.explicit_grace(candidate.overrides, wanted, spec, path)
+    result.findings += findings
+    without_hook = all(part.rung.name == "none" and not part.keeps for part in parts)
+    if total is not None:
+        need = total
+    elif without_hook and profile.shutdown_class not in {"B", "C"}:
+        return budgets.with_grace(wanted, spec), Reason.GRACE_NOT_RAISED
+    else:
+        need = wanted.grace
+    for part in parts:
+        if part.keeps and part.existing.form == "sleep":
+            need = max(need, part.existing.seconds + wanted.reserve)
+    grace = max(spec, need)
+    return budgets.with_grace(wanted, grace), Reason.GRACE_RAISED if grace > spec or ours else Reason.GRACE_KEPT
+
+
+def _hook(candidate: Candidate, part: Part, budget: Budget, result: Result) -> None:
+    """Add the preStop handler of the chosen rung, or note that the user's stays."""
+    profile, server = candidate.profile, part.server
+    tokens: Tokens = ("spec", "containers", server.index, "lifecycle", "preStop")
+    result.reasons += part.rung.reasons
+    if part.keeps:
+        result.kept.append(field_path(tokens))
+        return
+    if part.rung.name == "none":
+        return
+    if part.rung.name == "exec":
+        spent = budget
+        if profile.shutdown_class == "B" and not _has_gauges(profile):
+            spent = Budget(budget.settle, 0, budget.reserve)
+            result.reasons.append(Reason.SETTLE_ONLY)
+        words = parameters(profile, spent, _target(candidate, part))
+        hook = exec_hook(candidate.catalog.script, words, part.chained)
+    elif part.rung.name == "http":
+        hook = http_hook(profile, budget, part.endpoint, candidate.policy.version)
+    else:
+        hook = sleep_hook(budget)
+    result.changes.append(((*candidate.tokens, *tokens), hook))
+    result.changed.append(field_path(tokens))
+
+
+def _has_gauges(profile: Profile) -> bool:
+    return profile.metrics is not None and bool(profile.metrics.running or profile.metrics.waiting)
+
+
+def _target(candidate: Candidate, part: Part) -> Target:
+    endpoint, spec = part.endpoint, candidate.pod["spec"]
+    shared = spec.get("hostPID") is True or spec.get("shareProcessNamespace") is True
+    record = part.server.container.get("terminationMessagePath")
+    return Target(
+        ports=tuple(dict.fromkeys((*endpoint.ports, *endpoint.extra_ports))),
+        urls=endpoint.metrics_urls,
+        base=f"{endpoint.scheme}://127.0.0.1:{endpoint.port}{endpoint.prefix}" if endpoint.port else "",
+        is_guess=not endpoint.is_known and not endpoint.is_socket,
+        log="none" if shared else None,
+        record=record if isinstance(record, str) and record != "/dev/termination-log" else None,
+    )
+
+
+def _probe(candidate: Candidate, part: Part, result: Result) -> None:
+    tokens: Tokens = ("spec", "containers", part.server.index, "readinessProbe")
+    place = field_path(tokens)
+    probe = readiness_probe(candidate.profile, part.endpoint)
+    reason = probe_reason(part.server, part.endpoint, candidate.overrides)
+    if candidate.was_ours(place) and part.server.container.get("readinessProbe") == probe:
+        reason = Reason.PROBE_ADDED
+    result.reasons.append(reason)
+    if reason is Reason.PROBE_ADDED:
+        result.changes.append(((*candidate.tokens, *tokens), probe))
+        result.changed.append(place)
+    elif reason is Reason.PROBE_KEPT:
+        result.kept.append(place)
+
+
+def _post_start(candidate: Candidate, part: Part, result: Result) -> None:
+    tokens: Tokens = ("spec", "containers", part.server.index, "lifecycle", "postStart")
+    place = field_path(tokens)
+    wanted, present = candidate.profile.post_start, look(part.server.container, ("lifecycle", "postStart"))
+    if present and not (candidate.was_ours(place) and present == wanted):
+        result.kept.append(place)
+    elif wanted:
+        result.changes.append(((*candidate.tokens, *tokens), wanted))
+        result.changed.append(place)
+        result.reasons.append(Reason.POST_START_ADDED)
+
+
+def _native(candidate: Candidate, part: Part, result: Result) -> None:
+    """Append the engine's own drain flag to its args."""
+    if not part.native.is_on:
+        return
+    result.reasons.append(Reason.NATIVE_DRAIN_ADDED)
+    result.changed.append(args_place(part.server))
+    at: Tokens = (*candidate.tokens, "spec", "containers", part.server.index, "args", "-")
+    result.changes += [(at, word) for word in part.native.words]
+
+
+def _grace(candidate: Candidate, budget: Budget, reason: Reason, result: Result) -> None:
+    tokens: Tokens = ("spec", "terminationGracePeriodSeconds")
+    place, spec = field_path(tokens), budgets.spec_grace(candidate.pod)
+    result.reasons.append(reason)
+    if reason is Reason.GRACE_RAISED:
+        if budget.grace > spec:
+            result.changes.append(((*candidate.tokens, *tokens), budget.grace))
+        result.changed.append(place)
+    elif look(candidate.pod, tokens) is not None:
+        result.kept.append(place)
+    result.findings += budgets.long_grace(max(budget.grace, spec), f"{candidate.path}{place}")
+
+
+def _status(candidate: Candidate, parts: list[Part], budget: Budget, result: Result) -> Json:
+    """Return the status annotation: what was done and why; no time in it, so that a second pass says the same."""
+    rungs = dict.fromkeys("kept" if part.keeps else part.rung.name for part in parts)
+    return {
+        "v": 1,
+        "version": candidate.policy.version,
+        "profile": f"{candidate.profile.name}@{candidate.profile.digest}",
+        "container": ",".join(part.server.container["name"] for part in parts),
+        "hook": ",".join(rungs),
+        "budget": {
+            "settle": budget.settle, "drain": budget.drain, "reserve": budget.reserve, "grace": budget.grace,
+        },
+        "changed": result.changed,
+        "kept": result.kept,
+        "reasons": [str(reason) for reason in result.reasons],
+    }  # fmt: skip
