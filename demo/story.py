@@ -127,9 +127,9 @@ def localise(command: Sequence[str], log: Path, record: Path) -> tuple[str, ...]
 
     Every other word stays as it is in the patch.
     """
-    head, tail = command[:4], command[4:]
-    kept = [word for word in tail if not word.startswith(("log=", "record="))]
-    return (*head, f"log={log}", f"record={record}", *kept)
+    stop = command.index("--") if "--" in command else len(command)  # the user's own hook follows
+    kept = [word for word in command[4:stop] if not word.startswith(("log=", "record="))]
+    return (*command[:4], f"log={log}", f"record={record}", *kept, *command[stop:])
 
 
 def _parameter(command: Sequence[str], name: str) -> str:
@@ -152,7 +152,7 @@ def in_flight(engine: Engine) -> int:
 
 
 def _trips(streams: Sequence[Stream], late: Sequence[Stream], zero: float) -> tuple[Trip, ...]:
-    """Number the requests in the order in which the engine took them from its queue: threads start in any order."""
+    """Give numbers to the requests as the engine took them from its queue, since threads start in any order."""
     queue = sorted(streams, key=lambda stream: stream.first_token or stream.ended)
     first = [_trip(f"request {n}", stream, zero) for n, stream in enumerate(queue, 1)]
     return (*first, *(_trip(stream.name, stream, zero) for stream in late))

@@ -24,6 +24,8 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
+from webhook.pair import Pair
+
 # The CA lives long, because every API server trusts it by a copy in the webhook configuration; a leaf is replaced
 # by running the same command again, without touching that copy.
 CA_DAYS: Final = 3650
@@ -35,18 +37,6 @@ CLUSTER_DOMAIN: Final = "cluster.local"
 
 class UnreadableError(ValueError):
     """A PEM text holds no certificate or key that can be read; the message is a plain sentence."""
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """A certificate and its private key, both PEM; the key is never shown by repr()."""
-
-    certificate: bytes
-    key: bytes
-
-    def __repr__(self) -> str:
-        """Keep the key out of logs and tracebacks."""
-        return f"Pair({len(self.certificate)} bytes of certificate)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,11 +75,15 @@ def issue_ca(now: datetime, *, days: int = CA_DAYS) -> Pair:
 def issue_leaf(ca: Pair, names: Sequence[str], now: datetime, *, days: int = LEAF_DAYS) -> Pair:
     """Make a server certificate for DNS names and IP addresses, signed by the CA and never outliving it.
 
-    Raises ValueError where a name is neither, and UnreadableError where the CA cannot be read.
+    Raises ValueError where a name is neither, or where the CA has ended or does not fit its key.
     """
+    authority, signer = _certificate(ca.certificate), _private_key(ca.key)
     if not names:
         raise ValueError("A server certificate needs at least one name or address.")
-    authority, signer = _certificate(ca.certificate), _private_key(ca.key)
+    if authority.not_valid_after_utc <= now:
+        raise ValueError(f"The CA ended on {authority.not_valid_after_utc:%Y-%m-%d}.")
+    if not belongs(ca):
+        raise ValueError("The CA's certificate and key do not form a pair.")
     key = ec.generate_private_key(ec.SECP256R1())
     dates = (now - BACKDATED, min(now + timedelta(days=days), authority.not_valid_after_utc))
     builder = _builder(_name(names[0][:CN_CHARACTERS]), authority.subject, key.public_key(), dates)

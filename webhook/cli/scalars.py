@@ -35,7 +35,7 @@ _INTEGER: Final = re.compile(
 _FLOAT: Final = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
 _BASES: Final = {"hex": 16, "bin": 2, "oct": 8, "dec": 10}
 _LONGEST: Final = 64
-_JSON_EXPONENT: Final = 1e21  # Go's encoder writes floats below it without an exponent: 1e3 arrives as 1000
+_EXACT: Final = float(1 << 53)  # up to here a float and a whole number are the same thing
 _UINT64: Final = 1 << 64
 _INT64: Final = -(1 << 63)
 
@@ -51,7 +51,7 @@ def tag_of(text: str) -> Tag:
 
 
 def _number(text: str) -> Tag:
-    plain = text if text[0] == "." else text.replace("_", "")
+    plain = text.replace("_", "")
     integer = _INTEGER.fullmatch(plain)
     if integer and len(plain) <= _LONGEST:
         base = integer.lastgroup or "dec"
@@ -68,5 +68,5 @@ def _number(text: str) -> Tag:
 
 
 def shortest(number: float) -> int | float:
-    """Return a float as the number that reaches the API server: whole ones arrive without a fraction."""
-    return int(number) if number.is_integer() and abs(number) < _JSON_EXPONENT else number
+    """Return a float as the number that reaches the API server: whole ones arrive without a fraction (1e3 as 1000)."""
+    return int(number) if number.is_integer() and abs(number) <= _EXACT else number

@@ -145,7 +145,7 @@ def _probe_findings(view: View) -> Iterator[Finding]:
 def _secret_findings(view: View) -> Iterator[Finding]:
     secret, container = view.profile.secret, view.server.container
     message = "a key in plain text: take it from a Secret by valueFrom.secretKeyRef"
-    key = flag_value(view.server.command.argv, secret.flags)
+    key = flag_value(view.server.command, secret.flags)
     if key and not key.startswith("$"):
         yield _warn(Reason.SECRET_INLINE, f"{view.at}.{'args' if container.get('args') else 'command'}", message)
     for index, item in enumerate(container.get("env") or []):

@@ -23,12 +23,22 @@ _SHELL_VARIABLE = re.compile(r"\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)(?::?[-=]([^}
 
 
 @dataclass(frozen=True, slots=True)
+class Option:
+    """An option of a command line: its place, its value (`--a=v`, else the next word), and whether `=` was written."""
+
+    place: int
+    value: str | None
+    is_joined: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Command:
     """One program of a container: its words, whether it replaces the shell that starts it, its environment."""
 
     argv: tuple[str, ...]
     replaces_shell: bool
     env: Mapping[str, str]
+    options: Mapping[str, Option]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +57,14 @@ class Start:
     def find(self, match: Match) -> Command | None:
         """Return the program that a profile's `commands` recognise."""
         for command in self.commands:
-            if any(has_words(command.argv, words) for words in match.commands):
+            if any(has_words(command, words) for words in match.commands):
                 return command
         return None
 
     @property
     def last(self) -> Command:
         """The program that a container most likely stays with."""
-        return self.commands[-1] if self.commands else Command((), replaces_shell=True, env=self.env)
+        return self.commands[-1] if self.commands else command_of((), self.env)
 
 
 def start_of(container: Json) -> Start:
@@ -65,7 +75,7 @@ def start_of(container: Json) -> Start:
     script = _shell_script(words)
     found: tuple[Command, ...]
     if script is None:
-        found = (Command(tuple(words), replaces_shell=True, env=env),) if words else ()
+        found = (command_of(tuple(words), env),) if words else ()
     else:
         found = tuple(_shell_commands(script, env))
     return Start(found, script is not None, not command, env, unknown)
@@ -121,7 +131,7 @@ def _shell_commands(script: str, env: Mapping[str, str]) -> Iterable[Command]:
             scope |= local
             scope |= {found[1]: found[2] for word in words[1:] if (found := _ASSIGNMENT.fullmatch(word))}
             continue
-        yield Command(tuple(words), replaces, local)
+        yield command_of(tuple(words), local, replaces_shell=replaces)
 
 
 def _segments(script: str) -> list[list[str]]:
@@ -157,51 +167,59 @@ def _shell_expand(word: str, env: Mapping[str, str]) -> str:
     return _SHELL_VARIABLE.sub(lambda found: env.get(found[1] or found[2], found[3] or found[0]), word)
 
 
-def has_words(argv: tuple[str, ...], words: str) -> bool:
+def command_of(argv: tuple[str, ...], env: Mapping[str, str], *, replaces_shell: bool = True) -> Command:
+    """Index the options of a command line; the last of several wins."""
+    options = {}
+    for place, word in enumerate(argv):
+        if word.startswith("-"):
+            name, joined, value = word.partition("=")
+            following = argv[place + 1] if place + 1 < len(argv) else None
+            options[_flag_name(name)] = Option(place, value if joined else following, bool(joined))
+    return Command(argv, replaces_shell, env, options)
+
+
+def _flag_name(name: str) -> str:
+    """`--a_b` is `--a-b`: engines' parsers take both spellings."""
+    return name.replace("_", "-") if name.startswith("--") else name
+
+
+_split = lru_cache(maxsize=1024)(str.split)  # of patterns only, which come from profiles
+
+
+def has_words(command: Command, words: str) -> bool:
     """Say whether words stand next to each other; a program's path is ignored, an option's value is no program."""
-    wanted = words.split()
-    if len(wanted) == 1 and wanted[0].startswith("-"):
-        return is_on(argv, (wanted[0],))
-    for index in range(len(argv) - len(wanted) + 1):
-        head = argv[index].rsplit("/", 1)[-1]
-        if head == wanted[0] and list(argv[index + 1 : index + len(wanted)]) == wanted[1:]:
-            before = argv[index - 1] if index else "--"
-            if len(wanted) > 1 or not before.startswith("-") or before == "--":
+    first, *rest = _split(words)
+    if not rest and first.startswith("-"):
+        return is_on(command, (first,))
+    argv = command.argv
+    for index, word in enumerate(argv):
+        if word.endswith(first) and word.rsplit("/", 1)[-1] == first:
+            if rest:
+                if list(argv[index + 1 : index + 1 + len(rest)]) == rest:
+                    return True
+            elif index == 0 or argv[index - 1] == "--" or not argv[index - 1].startswith("-"):
                 return True
     return False
 
 
-def _flag_name(word: str) -> str:
-    """`--a_b=c` is `--a-b`: engines' parsers take both spellings."""
-    name = word.split("=", 1)[0]
-    return name.replace("_", "-") if name.startswith("--") else name
-
-
-def flag_value(argv: tuple[str, ...], flags: tuple[str, ...]) -> str | None:
+def flag_value(command: Command, flags: tuple[str, ...]) -> str | None:
     """Return the value of the last of these flags (`--port N`, `--port=N`), or None."""
-    wanted = {_flag_name(flag) for flag in flags}
-    value = None
-    for index, word in enumerate(argv):
-        if word.startswith("-") and _flag_name(word) in wanted:
-            if "=" in word:
-                value = word.split("=", 1)[1]
-            elif index + 1 < len(argv):
-                value = argv[index + 1]
-    return value
+    found = [option for flag in flags if (option := command.options.get(_flag_name(flag))) is not None]
+    return max(found, key=lambda option: option.place).value if found else None
 
 
-def is_on(argv: tuple[str, ...], flags: tuple[str, ...]) -> bool:
+def is_on(command: Command, flags: tuple[str, ...]) -> bool:
     """Say whether one of these switches is given and not `=false`."""
-    wanted = {_flag_name(flag) for flag in flags}
-    return any(
-        word.startswith("-") and _flag_name(word) in wanted and word.split("=", 1)[-1].lower() not in {"false", "0"}
-        for word in argv
-    )
+    for flag in flags:
+        option = command.options.get(_flag_name(flag))
+        if option is not None and not (option.is_joined and (option.value or "").lower() in {"false", "0"}):
+            return True
+    return False
 
 
 def setting_value(command: Command, setting: Setting) -> str | None:
     """Return what is set by flag, else by environment, or None."""
-    value = flag_value(command.argv, setting.flags) if setting.flags else None
+    value = flag_value(command, setting.flags)
     if value is not None:
         return value
     return next((command.env[name] for name in setting.env if name in command.env), None)

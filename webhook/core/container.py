@@ -64,10 +64,10 @@ def is_other(server: Server, profile: Profile, catalog: Catalog) -> bool:
     A web UI, a router, a worker without HTTP, another engine: by the profile's `others`, by programs.yaml, or since
     another profile recognises it.
     """
-    argvs = [item.argv for item in server.start.commands]
-    if any(command.has_words(argv, words) for argv in argvs for words in profile.match.others):
+    programs_here = server.start.commands
+    if any(command.has_words(item, words) for item in programs_here for words in profile.match.others):
         return True
-    if server.by_command:
+    if server.is_proven:
         return False
     image = server.image
     programs = catalog.programs
@@ -112,7 +112,7 @@ def detect(pod: Json, catalog: Catalog) -> Profile | None:
         (command.start_of(container), str(container.get("image") or ""))
         for container in look(pod, ("spec", "containers")) or []
     ]
-    profiles = list(catalog.profiles.values())
+    profiles = [profile for profile in catalog.profiles.values() if profile.match.auto]
     by_command = [profile for profile in profiles if any(start.find(profile.match) for start, _ in starts)]
     by_image = [p for p in profiles if any(command.is_image(image, p.match.images) for _, image in starts)]
     found = by_command or by_image

@@ -7,7 +7,6 @@ A guessed port carries all its candidates, so that the hook can look which one l
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from webhook.core.command import flag_value, is_on, setting_value
@@ -56,7 +55,6 @@ class Endpoint:
 
 def locate(server: Server, profile: Profile, port: int | None) -> Endpoint:
     """Find how a server is reached; `port` is the annotation's, already resolved to a number."""
-    argv = server.command.argv
     declared = declared_ports(server)
     number, source = (port, "annotation") if port else _port(server, profile.http, profile.config_flags)
     host, is_socket = _host(server, profile)
@@ -66,7 +64,7 @@ def locate(server: Server, profile: Profile, port: int | None) -> Endpoint:
         ports = (number,) if number else ()
     else:
         ports = _candidates(number, server, profile, declared)
-    scheme = "https" if is_on(argv, profile.tls.flags) or _env_set(server, profile.tls) else "http"
+    scheme = "https" if is_on(server.command, profile.tls.flags) or _env_set(server, profile.tls) else "http"
     prefix = "/" + (setting_value(server.command, profile.base_path) or "").strip("/")
     prefix = "" if prefix == "/" else prefix
     urls, off = _metrics(server, profile, ports, f"{scheme}://127.0.0.1:{{}}{prefix}")
@@ -99,13 +97,13 @@ def named_port(server: Server, name: str) -> int | None:
 def _port(server: Server, port: Port, config_flags: tuple[str, ...]) -> tuple[int | None, str]:
     """Return (number, source) of a port; a value that is no number makes it unknown."""
     for source, text in (
-        ("flag", flag_value(server.command.argv, port.setting.flags)),
+        ("flag", flag_value(server.command, port.setting.flags)),
         ("env", setting_value(server.command, Setting(env=port.setting.env))),
     ):
         if text is not None:
             found = _NUMBER.fullmatch(text)
             return (int(found[1]), source) if found else (None, "unknown")
-    if server.start.unknown_env.intersection(port.setting.env) or flag_value(server.command.argv, config_flags):
+    if server.start.unknown_env.intersection(port.setting.env) or flag_value(server.command, config_flags):
         return None, "unknown"
     in_image = port.in_image if server.by_image else None
     return in_image or port.default, "default" if in_image or port.default else "unknown"
@@ -122,8 +120,7 @@ def _candidates(number: int | None, server: Server, profile: Profile, declared: 
 
 def _host(server: Server, profile: Profile) -> tuple[str, bool]:
     """Return the bind address, and whether it is a socket in the file system."""
-    argv = server.command.argv
-    if flag_value(argv, profile.host.socket_flags):
+    if flag_value(server.command, profile.host.socket_flags):
         return "", True
     default = profile.host.in_image if server.by_image and profile.host.in_image else profile.host.default
     host = setting_value(server.command, profile.host.setting) or default
@@ -146,16 +143,11 @@ def _metrics(server: Server, profile: Profile, ports: tuple[int, ...], base: str
     page = profile.metrics
     if page is None:
         return (), False
-    argv, env = server.command.argv, server.command.env
     is_off = not page.enabled
-    if is_on(argv, page.on.flags) or any(env.get(name, "0").lower() not in {"", "0", "false"} for name in page.on.env):
+    if _switched(server, page.on) or server.start.unknown_env.intersection(page.on.env):
         is_off = False
-    if is_on(argv, page.off.flags) or any(
-        env.get(name, "0").lower() not in {"", "0", "false"} for name in page.off.env
-    ):
+    if _switched(server, page.off):
         is_off = True
-    if not is_off and server.start.unknown_env.intersection(page.on.env):
-        is_off = False
     if is_off:
         return (), True
     if page.port is not None:
@@ -164,8 +156,9 @@ def _metrics(server: Server, profile: Profile, ports: tuple[int, ...], base: str
     return tuple(base.format(port) + page.path for port in ports), False
 
 
-def _switched(argv: tuple[str, ...], env: Mapping[str, str], setting: Setting) -> bool:
+def _switched(server: Server, setting: Setting) -> bool:
     """Say whether a switch is given as a flag or as a variable that is not false."""
-    return is_on(argv, setting.flags) or any(
+    env = server.command.env
+    return is_on(server.command, setting.flags) or any(
         env.get(name, "0").lower() not in {"", "0", "false"} for name in setting.env
     )

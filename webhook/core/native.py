@@ -37,12 +37,12 @@ def native_drain(profile: Profile, server: Server, path: str, *, is_ours: bool) 
     flag = profile.shutdown.flag
     if flag is None:
         return _refused(path, f"the profile {profile.name} has no drain flag of the engine")
-    if flag_value(server.command.argv, (flag,)) is not None:
+    if flag_value(server.command, (flag,)) is not None:
         return NativeDrain(is_on=True) if is_ours else _refused(path, f"the template sets {flag} itself")
     if server.start.by_shell or not server.container.get("args") or not server.is_proven:
         return _refused(path, f"there is no args list that starts the engine: write {flag} {NATIVE_RESERVE} yourself")
     for single in profile.shutdown.single:
-        value = flag_value(server.command.argv, (single,))
+        value = flag_value(server.command, (single,))
         if value is not None and value != "1":
             return _refused(path, f"with {single} {value} the flag completed 0 of 36 requests (measured)")
         if value is not None:

@@ -23,6 +23,7 @@ KNOWN_KEYS = (
     names.CONTAINER, names.PORT, *SECONDS, names.HOOK, names.EXISTING_HOOK, names.READINESS, names.NATIVE_DRAIN,
     names.IMAGE_TOOLS, names.ELASTIC_CONFIG, names.STATUS,
 )  # fmt: skip
+_WHOLE = re.compile(r"[0-9]{1,6}")  # ASCII only
 _TOOLS = re.compile(r"none|[a-z0-9][a-z0-9._+-]*(?:,[a-z0-9][a-z0-9._+-]*)*")
 
 
@@ -77,7 +78,7 @@ def _read_seconds(found: Overrides, annotations: Mapping[str, str], path: str) -
         text = annotations.get(key)
         if text is None:
             continue
-        if re.fullmatch(r"[0-9]{1,6}", text, re.ASCII) and low <= int(text) <= high:
+        if _WHOLE.fullmatch(text) and low <= int(text) <= high:
             found.seconds[key] = int(text)
         else:
             found.findings.append(

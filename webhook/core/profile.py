@@ -8,10 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 Json: TypeAlias = Any
 """A decoded JSON value. Kubernetes objects stay plain JSON from wire to wire; this is the only `Any`."""
+
+IDLE_SECONDS: Final = 5
+"""Zeros must span this while connections are open: a request was in no gauge for 2.4 s (vLLM 0.32.0)."""
+DEFAULT_BUDGET: Final = {"settle": 10, "drain": 95, "reserve": 15}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +42,14 @@ class Match:
 
     `images` are globs over the image's repository without tag and digest. `commands` are words that must stand
     next to each other in the command line (`vllm serve`, `-m sglang.launch_server`); a program's path is ignored.
-    `others` have the same form: with one of them this container is not the HTTP server of the profile.
+    `others` have the same form: with one of them this container is not the HTTP server of the profile. The backend
+    `auto` never finds a profile that says `auto: false`: its program alone proves nothing (any uvicorn application).
     """
 
     images: tuple[str, ...]
     commands: tuple[str, ...]
     others: tuple[str, ...] = ()
+    auto: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +90,7 @@ class Metrics:
     off: Setting = Setting()
     key_env: str | None = None
     refresh_seconds: float = 0.0
-    idle_seconds: int = 5
+    idle_seconds: int = IDLE_SECONDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,3 +177,82 @@ class Catalog:
     profiles: Mapping[str, Profile]
     script: str
     programs: Programs = Programs()
+
+
+def profile_from(data: Json, digest: str) -> Profile:
+    """Build a profile from data that fits the JSON Schema; `digest` identifies its content in the status.
+
+    Fields that are not said get the defaults of the schema and of the classes above.
+    """
+    return Profile(
+        name=data["name"],
+        title=data["title"],
+        digest=digest,
+        shutdown_class=data["shutdown_class"],
+        match=_match(data["match"]),
+        http=_port(data["http"]),
+        grpc=_port(data["grpc"]) if data.get("grpc") else None,
+        host=_host(data["host"]),
+        tls=_setting(data.get("tls")),
+        base_path=_setting(data.get("base_path")),
+        config_flags=tuple(data.get("config_flags", ())),
+        readiness=Readiness(data["readiness"]["path"], float(data["readiness"].get("min_seconds", 0))),
+        metrics=_metrics(data["metrics"]) if data["metrics"] else None,
+        drain_endpoint=DrainEndpoint(**data["drain_endpoint"]) if data.get("drain_endpoint") else None,
+        shutdown=_shutdown(data.get("shutdown", {})),
+        tools=tuple(data["tools"]),
+        budget=_budget(data.get("budget", {})),
+        secret=_setting(data.get("secret")),
+        post_start=_handler(data.get("post_start")),
+        unverified=dict(data.get("unverified", {})),
+    )
+
+
+def _setting(data: Json) -> Setting:
+    found = data or {}
+    return Setting(tuple(found.get("flags", ())), tuple(found.get("env", ())))
+
+
+def _port(data: Json) -> Port:
+    return Port(_setting(data), data["default"], data.get("in_image"), tuple(data.get("also", ())))
+
+
+def _match(data: Json) -> Match:
+    return Match(
+        tuple(data["images"]), tuple(data["commands"]), tuple(data.get("others", ())), auto=data.get("auto", True)
+    )
+
+
+def _host(data: Json) -> Host:
+    return Host(_setting(data), data["default"], data.get("in_image"), tuple(data.get("socket_flags", ())))
+
+
+def _metrics(data: Json) -> Metrics:
+    return Metrics(
+        path=data["path"],
+        running=tuple(data.get("running", ())),
+        waiting=tuple(data.get("waiting", ())),
+        absent=data.get("absent", "unknown"),
+        port=_port(data["port"]) if data.get("port") else None,
+        enabled=data.get("enabled", True),
+        on=_setting(data.get("enabled_by")),
+        off=_setting(data.get("disabled_by")),
+        key_env=data.get("key_env"),
+        refresh_seconds=float(data.get("refresh_seconds", 0)),
+        idle_seconds=data.get("idle_seconds", IDLE_SECONDS),
+    )
+
+
+def _shutdown(data: Json) -> Shutdown:
+    return Shutdown(_setting(data.get("cap")), data.get("flag"), data.get("since"), tuple(data.get("single", ())))
+
+
+def _budget(data: Json) -> Budget:
+    return Budget(**{**DEFAULT_BUDGET, **data})
+
+
+def _handler(data: Json) -> Json:
+    """Return a lifecycle handler as Kubernetes writes it, with the scheme that the API server would fill in."""
+    if isinstance(data, list):
+        return {"exec": {"command": list(data)}}
+    return {"httpGet": {"scheme": "HTTP", **data["httpGet"]}} if data else None

@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 import orjson
@@ -18,9 +18,8 @@ from starlette.requests import Request as HttpRequest
 from starlette.responses import Response
 
 from webhook import names
-from webhook.core.admission import decide, validate
+from webhook.core.admission import decide, prove, validate
 from webhook.core.decision import Allow, Decision, Deny, Patch, Policy, Request
-from webhook.core.patch import apply
 from webhook.core.profile import Catalog, Json
 from webhook.core.review import Review, ReviewFault, decision_key, open_answer, parse, reasons, respond
 from webhook.server.log import Log
@@ -72,18 +71,6 @@ def create_app(context: Context) -> FastAPI:
     return app
 
 
-def prove(patch: Patch, request: Request, catalog: Catalog, policy: Policy) -> bool:
-    """Say whether a patch applies, and leads to an object that needs no patch (W5).
-
-    `failurePolicy: Ignore` does not cover a patch that cannot be applied: the API server would refuse the object.
-    """
-    try:
-        after = apply(request.object, patch.operations)
-    except (LookupError, TypeError, ValueError):
-        return False
-    return isinstance(decide(replace(request, object=after), catalog, policy), Allow)
-
-
 class Endpoint:
     """One admission path. `other` is the only decision besides Allow that it may answer with."""
 
@@ -132,7 +119,7 @@ class Endpoint:
         if not isinstance(decision, (Allow, self._other)):
             raise TypeError(type(decision).__name__)
         key, notes = decision_key(decision), []
-        if isinstance(decision, Patch) and not prove(decision, request, context.catalog, context.policy):
+        if isinstance(decision, Patch) and not prove(request, decision, context.catalog, context.policy):
             context.metrics.proof_failures.inc()
             decision = Allow(decision.outcomes, decision.findings)
             key, notes = "unproven", [UNPROVEN]

@@ -16,14 +16,15 @@ from typing import Any, Final
 import uvloop
 
 from webhook import __version__, names
-from webhook.certificates import Pair, issue_ca, issue_leaf
 from webhook.core.profile import Catalog
 from webhook.files import write_whole
+from webhook.pair import Pair
 from webhook.server.app import Context, Health, create_app
 from webhook.server.listener import Listener, StartError, Stop, bind
 from webhook.server.log import Log
 from webhook.server.metrics import Metrics, create_page
-from webhook.server.tls import BadPairError, Files, Served, now_utc, watch
+from webhook.server.own import make
+from webhook.server.tls import BadPairError, Files, Served, watch
 from webhook.settings import Settings
 
 DRAIN_SECONDS: Final = 15.0  # the most that requests in flight get after the delay; 10 + 15 stay below a grace of 30
@@ -108,11 +109,11 @@ class Service:
             raise StartError(f"{error.filename}: {error.strerror}.") from None
 
     def _own_pair(self) -> Pair:
-        ca = issue_ca(now_utc())
-        if self._settings.ca_out is not None:
-            write_whole(self._settings.ca_out, ca.certificate)
         given = (self._settings.host,) if self._settings.host and self._settings.host not in LOCAL_NAMES else ()
-        return issue_leaf(ca, (*LOCAL_NAMES, *given), now_utc())
+        ca, pair = make((*LOCAL_NAMES, *given))
+        if self._settings.ca_out is not None:
+            write_whole(self._settings.ca_out, ca)
+        return pair
 
     async def _watch(self) -> None:
         if self._files is not None:

@@ -17,7 +17,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from webhook.certificates import Pair, UnreadableError, describe
+from webhook.pair import Pair
+from webhook.server.expiry import ends
 from webhook.server.log import Log
 from webhook.server.metrics import Metrics
 
@@ -26,11 +27,6 @@ POLL_SECONDS: Final = 10.0  # the kubelet refreshes a mounted Secret about once 
 
 class BadPairError(Exception):
     """A certificate and key that cannot be served; the message is a plain sentence."""
-
-
-def now_utc() -> datetime:
-    """Return the wall clock's time: certificates end by it, also after a machine has slept."""
-    return datetime.now(UTC)
 
 
 def load(pair: Pair) -> ssl.SSLContext:
@@ -64,13 +60,13 @@ class Served:
     def swap(self, pair: Pair) -> None:
         """Present another pair from the next handshake on. Raises BadPairError, then nothing has changed."""
         try:
-            ends = describe(pair.certificate).not_after
-        except UnreadableError as error:
+            end = ends(pair.certificate)
+        except ValueError as error:
             raise BadPairError(str(error)) from None
-        if ends <= now_utc():
-            raise BadPairError(f"The certificate ended on {ends:%Y-%m-%d %H:%M} UTC.")
+        if end <= datetime.now(UTC):
+            raise BadPairError(f"The certificate ended on {end:%Y-%m-%d %H:%M} UTC.")
         self._current = load(pair)
-        self._metrics.certificate_expiry.set(ends.timestamp())
+        self._metrics.certificate_expiry.set(end.timestamp())
 
     def _choose(self, connection: ssl.SSLObject, _name: str | None, _front: ssl.SSLContext) -> None:
         """Answer one handshake with the current pair; OpenSSL calls this also for clients that send no name."""

@@ -1,0 +1,93 @@
+"""A real llama.cpp server under streaming load, ended as a kubelet would with the hook that decide() gives its pod."""
+
+from __future__ import annotations
+
+import statistics
+
+import pytest
+
+from demo.load import Fate
+from demo.story import Load, play, tokens_for
+from tests.engine.hooks import PROFILE, HookHere
+from tests.engine.load import drain, kept_alive, requests
+
+# One process for all: these tests measure times and keep a core busy.
+pytestmark = [pytest.mark.engine, pytest.mark.xdist_group("engine")]
+
+# At once more than the two slots, and one more while the pod already ends.
+LOAD = Load(at_once=5, late_seconds=(0.3,), seconds=0.8)
+PROMPT_SECONDS = 1.5  # design: the hook ends at most that long after the last request
+IDLE = PROFILE.metrics.idle_seconds
+
+
+def test_completes_every_request_with_the_hook(start, tmp_path):
+    """Running, queued and late requests all get every token; then SIGTERM follows at once, well within the grace."""
+    engine = start()
+    here = HookHere(engine.port, tmp_path, "--metrics")
+
+    act = play(engine, LOAD, tokens_for(engine, LOAD), here.hook, here.grace)
+
+    assert [trip.fate for trip in act.trips] == [Fate.COMPLETED] * 6
+    assert (act.termination.hook_code, act.termination.killed) == (0, False)
+    assert max(trip.ended for trip in act.trips) < act.termination.hook_seconds < here.grace
+    assert here.record()["end"] == "idle"
+
+
+def test_loses_requests_without_a_hook(start):
+    """The same load ended by SIGTERM alone: this is what the hook is for."""
+    engine = start()
+
+    act = play(engine, LOAD, tokens_for(engine, LOAD), None, 30)
+
+    assert act.count(Fate.COMPLETED) == 0
+    assert act.count(Fate.LOST) >= 5
+    assert act.termination.exit_code == 128 + 15
+
+
+def test_ends_soon_after_the_last_request(engine, tmp_path):
+    """Zero gauges and no connection end the drain at once: within 1.5 s in the median of five drains."""
+    here = HookHere(engine.port, tmp_path, "--metrics", settle=0)
+
+    drains = [drain(here.hook, requests(engine, 3)) for _ in range(5)]
+
+    assert {one.fates for one in drains} == {(Fate.COMPLETED,) * 3}
+    assert all(one.behind > 0 for one in drains)
+    assert statistics.median(one.behind for one in drains) <= PROMPT_SECONDS
+
+
+def test_waits_the_idle_window_while_a_connection_stays_open(engine, tmp_path):
+    """A pooled connection may bring a request that no gauge shows yet, so zeros must span the window, not more."""
+    here = HookHere(engine.port, tmp_path, "--metrics", settle=0)
+
+    with kept_alive(engine):
+        one = drain(here.hook, requests(engine, 3))
+
+    assert one.fates == (Fate.COMPLETED,) * 3
+    assert IDLE - PROMPT_SECONDS <= one.behind <= IDLE + PROMPT_SECONDS
+    assert here.record()["end"] == "idle"
+
+
+def test_never_outlives_its_deadline(engine, tmp_path):
+    """A request that is longer than the budget does not hold the hook, and its exit code stays 0."""
+    here = HookHere(engine.port, tmp_path, "--metrics", settle=0)
+
+    one = drain(here.hurried(drain=1), requests(engine, 1, tokens_for(engine, Load(seconds=3))))
+
+    assert one.code == 0
+    assert one.seconds <= 1.5
+    assert one.behind < 0
+    assert here.record()["end"] == "deadline"
+
+
+def test_leaves_at_once_when_the_engine_is_dead(start, tmp_path):
+    """A crashed engine listens nowhere: a restart must not wait for the settle time."""
+    engine = start()
+    here = HookHere(engine.port, tmp_path, "--metrics", settle=10)
+    engine.process.kill()
+    engine.process.wait()
+
+    one = drain(here.hook, [])
+
+    assert one.code == 0
+    assert one.seconds <= PROMPT_SECONDS
+    assert here.record()["end"] == "not_listening"

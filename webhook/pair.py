@@ -1,0 +1,20 @@
+"""A certificate and its private key as PEM values.
+
+Nothing is made, read or checked here: the server imports it, and no certificate library with it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A certificate and its private key, both PEM; the key is never shown by repr()."""
+
+    certificate: bytes
+    key: bytes
+
+    def __repr__(self) -> str:
+        """Keep the key out of logs and tracebacks."""
+        return f"Pair({len(self.certificate)} bytes of certificate)"
