@@ -53,9 +53,11 @@ clean: ## remove what the targets made
 
 # --- set-up -----------------------------------------------------------------------------------------------------
 
-# The first interpreter that is new enough; a version manager's shim may be there and not run.
-PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3 python3.14; do \
-	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
+# The first interpreter that is new enough and can make environments, else the first that is new enough (to say what
+# it lacks). A version manager's shim may be there and not run.
+PYTHON ?= $(shell for needs in 'ensurepip, venv, sys' sys; do \
+	for p in python3.13 python3.12 python3.11 python3 python3.14; do \
+	$$p -c "import $$needs; sys.exit(sys.version_info < (3, 11))" 2>/dev/null && echo $$p && break 2; done; done)
 
 $(PY):
 	@if [ -z "$(PYTHON)" ]; then echo "Python 3.11 or later is missing: sudo apt-get install python3 python3-venv"; exit 1; fi

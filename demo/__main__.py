@@ -11,10 +11,11 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 
 from demo import report
-from demo.engine import Engine, EngineError
+from demo.engine import Engine, EngineError, Options
 from demo.kubelet import Hook
 from demo.model import build
 from demo.reviews import Webhook, WebhookError, pods
@@ -26,6 +27,7 @@ ROOT = Path(__file__).resolve().parent.parent
 SAMPLES = ROOT / "manifests" / "samples"
 BUILD = ROOT / "build" / "demo"
 ENGINE_SAMPLE = SAMPLES / "llamacpp.yaml"
+RECORD = BUILD / "hook-record"
 _GRACE_WITHOUT = 30  # what Kubernetes gives a pod that says nothing
 
 
@@ -58,7 +60,7 @@ def _show_decisions(webhook: Webhook) -> None:
         for pod in pods(manifest):
             patched, said = webhook.mutate(pod)
             rows.append(report.row(pod["metadata"].get("labels", {}).get(names.BACKEND, manifest.stem), patched))
-            warnings += [f"  {manifest.name}: {warning}" for warning in said]
+            warnings += [f"  {manifest.name}: {warning.removeprefix('drainhook: ')}" for warning in said]
     report.table(rows)
     report.say("\n".join(["", "  budget = settle + drain + reserve = grace", *warnings]))
 
@@ -75,19 +77,18 @@ def _show_diff() -> None:
 
 def _show_engine(webhook: Webhook) -> tuple[Act, Act]:
     report.say("\nA real llama.cpp server, ended twice as a kubelet would, while it streams", bold=True)
-    model, load = build(BUILD / "model.gguf"), Load()
-    with Engine(model, BUILD / "engine.log") as engine:
+    model, load, options = build(BUILD / "model.gguf"), Load(), Options(key=token_hex(16))
+    with Engine(model, BUILD / "engine.log", options) as engine:
         asked = tokens_for(engine, load)
         late = len(load.late_seconds)
         report.say(f"  {load.at_once} requests of {asked} tokens on 2 slots, and {late} more while the pod ends")
         without = play(engine, load, asked, None, _GRACE_WITHOUT)
     report.act(f"Without the hook (grace {_GRACE_WITHOUT} s)", without)
-    with Engine(model, BUILD / "engine.log") as engine:
+    with Engine(model, BUILD / "engine.log", options) as engine:
         pod = _admitted(webhook, engine.port)
         grace = pod["spec"]["terminationGracePeriodSeconds"]
-        record = BUILD / "hook-record"
-        with_hook = play(engine, load, asked, _hook(pod, record), grace)
-    with_hook = with_hook.with_record(record.read_text().strip() if record.exists() else "")
+        with_hook = play(engine, load, asked, _hook(pod, options.key), grace)
+    with_hook = with_hook.with_record(RECORD.read_text().strip())
     report.act(f"With the hook of the patch (grace {grace} s)", with_hook)
     return without, with_hook
 
@@ -110,15 +111,18 @@ def _with_port(args: list[str], port: int) -> list[str]:
     return [*args[:at], str(port), *args[at + 1 :]]
 
 
-def _hook(pod: dict[str, Any], record: Path) -> Hook:
+def _hook(pod: dict[str, Any], key: str) -> Hook:
+    """Take the hook out of the admitted pod; `key` is what the Secrets of its environment hold."""
     container = pod["spec"]["containers"][0]
     try:
         command = container["lifecycle"]["preStop"]["exec"]["command"]
     except KeyError:
         raise WebhookError("the webhook gave the llama.cpp pod no exec hook") from None
-    environment = {one["name"]: one["value"] for one in container.get("env", []) if "value" in one}
-    record.write_text("")
-    return Hook(localise(command, BUILD / "hook.log", record), environment)
+    environment = {one["name"]: one.get("value", key) for one in container.get("env", [])}
+    log = BUILD / "hook.log"
+    for file in (log, RECORD):
+        file.write_text("")
+    return Hook(localise(command, log, RECORD), environment)
 
 
 def _write_results(without: Act, with_hook: Act) -> None:

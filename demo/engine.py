@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import http.client
+import os
 import signal
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import IO, Self
 
 HOST = "127.0.0.1"
+_KEY = "LLAMA_API_KEY"  # as llama-server reads it
 
 
 class EngineError(Exception):
@@ -37,13 +39,16 @@ class Engine:
     def __init__(self, model: Path, log: Path, options: Options | None = None) -> None:
         """Start the server and return when it listens."""
         log.parent.mkdir(parents=True, exist_ok=True)
+        options = options or Options()
+        self.key = options.key
         self._log: IO[bytes] = log.open("wb")
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "demo.engine", str(model), *_flags(options or Options())],
+            [sys.executable, "-m", "demo.engine", str(model), *_flags(options)],
             stdout=subprocess.PIPE,
             stderr=self._log,
             text=True,
             cwd=Path(__file__).parent.parent,
+            env={**os.environ, _KEY: options.key},
         )
         if self.process.stdout is None:
             raise EngineError("the engine has no output to read its port from")
@@ -73,7 +78,7 @@ class Engine:
         """Fetch a page: status code and text."""
         connection = http.client.HTTPConnection(HOST, self.port, timeout=10)
         try:
-            connection.request("GET", path)
+            connection.request("GET", path, headers={"Authorization": f"Bearer {self.key}"} if self.key else {})
             answer = connection.getresponse()
             return answer.status, answer.read().decode()
         finally:
@@ -82,8 +87,7 @@ class Engine:
 
 def _flags(options: Options) -> list[str]:
     metrics = ["--metrics"] if options.metrics else []
-    key = ["--api-key", options.key] if options.key else []
-    return ["--slots", str(options.slots), *metrics, *key]
+    return ["--slots", str(options.slots), *metrics]
 
 
 def _serve(arguments: argparse.Namespace) -> None:
@@ -100,8 +104,8 @@ def _serve(arguments: argparse.Namespace) -> None:
     parameters.warmup = False
     parameters.ui = False
     parameters.cpuparams.n_threads = 1  # leave a core for the clients and the hook
-    if arguments.api_key:
-        parameters.api_keys = [arguments.api_key]
+    if os.environ.get(_KEY):
+        parameters.api_keys = [os.environ[_KEY]]
     server = xllamacpp.Server(parameters)
     print(server.listening_address.rsplit(":", 1)[1], flush=True)  # noqa: T201  # the parent reads it
     signal.pause()
@@ -112,5 +116,4 @@ if __name__ == "__main__":
     parser.add_argument("model")
     parser.add_argument("--slots", type=int, default=2)
     parser.add_argument("--metrics", action="store_true")
-    parser.add_argument("--api-key", default="")
     _serve(parser.parse_args())

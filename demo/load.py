@@ -109,10 +109,10 @@ class Stream(threading.Thread):
         return predicted
 
 
-def tokens_per_second(port: int, streams: int) -> float:
+def tokens_per_second(port: int, streams: int, key: str = "") -> float:
     """Measure the speed of each of `streams` on the idle engine, so that load can be sized in seconds everywhere."""
-    Stream("warm-up", port, Ask(tokens=20)).run()
-    probes = [Stream(f"probe {n}", port, Ask(tokens=200)) for n in range(streams)]
+    Stream("warm-up", port, Ask(20, key)).run()
+    probes = [Stream(f"probe {n}", port, Ask(200, key)) for n in range(streams)]
     for probe in probes:
         probe.start()
     for probe in probes:

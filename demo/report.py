@@ -20,6 +20,7 @@ from webhook import names
 
 _LANE_WIDTH = 56
 _SCRIPT_LINES = 8
+_HANDLERS = ("exec", "tcpSocket", "grpc")
 _COLUMNS = ("backend", "hook", "budget", "probe", "reasons")
 _COLOURS = {Fate.COMPLETED: "green", Fate.LOST: "red", Fate.REFUSED: "red"}
 
@@ -46,7 +47,7 @@ def _probe(pod: dict[str, Any], status: dict[str, Any]) -> str:
         return "none"
     added = any("readinessProbe" in path for path in status["changed"])
     where = probe.get("httpGet")
-    shown = f":{where['port']}{where.get('path', '/')}" if where else next(iter(probe))
+    shown = f":{where['port']}{where.get('path', '/')}" if where else next(key for key in _HANDLERS if key in probe)
     return shown if added else f"{shown} (yours)"
 
 

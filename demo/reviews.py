@@ -38,14 +38,13 @@ class Webhook:
     def __init__(self, folder: Path) -> None:
         """Start it and return when it is ready; its log and its CA certificate go into `folder`."""
         folder.mkdir(parents=True, exist_ok=True)
-        self.port, metrics = _free_ports(2)
+        self.port = _free_port()
         self._ca, self._log_path = folder / "ca.pem", folder / "serve.log"
         self._ca.unlink(missing_ok=True)
         self._log = self._log_path.open("wb")
-        ports = ["--port", str(self.port), "--metrics-port", str(metrics)]
-        self.command = ["drainhook", "serve", *ports, "--ca-out", str(self._ca)]
+        flags = ["--port", str(self.port), "--metrics-port", "0", "--ca-out", str(self._ca)]
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "webhook", *self.command[1:]], stdout=self._log, stderr=subprocess.STDOUT
+            [sys.executable, "-m", "webhook", "serve", *flags], stdout=self._log, stderr=subprocess.STDOUT
         )
         try:
             self._wait_until_ready()
@@ -151,10 +150,7 @@ def _review(uid: str, pod: dict[str, Any]) -> dict[str, Any]:
     return {"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": request}
 
 
-def _free_ports(count: int) -> list[int]:
-    """Find ports that nobody uses; held together, so that they differ."""
-    sockets = [socket.create_server((names.LOCAL_HOST, 0)) for _ in range(count)]
-    ports = [taken.getsockname()[1] for taken in sockets]
-    for taken in sockets:
-        taken.close()
-    return ports
+def _free_port() -> int:
+    with socket.create_server((names.LOCAL_HOST, 0)) as taken:
+        port: int = taken.getsockname()[1]
+    return port

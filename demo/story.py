@@ -5,6 +5,7 @@ Played twice by the demo, without and with the hook. Draws and prints nothing.
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -95,23 +96,25 @@ class Act:
             "hook_seconds": round(end.hook_seconds, 2),
             "last_completed_seconds": None if last is None else round(last, 2),
             "total_seconds": round(end.total_seconds, 2),
-            "record": self.record,
+            "record": json.loads(self.record or "null"),
         }
 
 
 def tokens_for(engine: Engine, load: Load, slots: int = 2) -> int:
     """Say how many tokens a request must ask for to last as long as `load` wants, with all slots busy."""
-    return max(20, min(_MOST_TOKENS, round(tokens_per_second(engine.port, slots) * load.seconds)))
+    return max(20, min(_MOST_TOKENS, round(tokens_per_second(engine.port, slots, engine.key) * load.seconds)))
 
 
 def play(engine: Engine, load: Load, asked: int, hook: Hook | None, grace: int) -> Act:
     """Load the engine, end it, and wait until every client has its answer or its error."""
-    streams = [Stream(f"request {n}", engine.port, Ask(asked)) for n in range(1, load.at_once + 1)]
+    ask = Ask(asked, engine.key)
+    streams = [Stream(f"request {n}", engine.port, ask) for n in range(1, load.at_once + 1)]
     for stream in streams:
         stream.start()
-    _wait(lambda: in_flight(engine) == load.at_once, "the engine's gauges never showed all requests")
-    _wait(lambda: max(stream.tokens for stream in streams) >= asked * load.head_start, "no request makes progress")
-    late = [Stream(f"late {n}", engine.port, Ask(asked)) for n in range(1, len(load.late_seconds) + 1)]
+    # On a very busy machine a request may end before the last one is in the queue; no request may be on its way.
+    _wait(lambda: in_flight(engine) >= sum(stream.is_alive() for stream in streams), streams)
+    _wait(lambda: max(stream.tokens for stream in streams) >= asked * load.head_start, streams)
+    late = [Stream(f"late {n}", engine.port, ask) for n in range(1, len(load.late_seconds) + 1)]
     timers = [threading.Timer(delay, stream.start) for delay, stream in zip(load.late_seconds, late, strict=True)]
     for timer in timers:
         timer.start()
@@ -136,11 +139,13 @@ def _parameter(command: Sequence[str], name: str) -> str:
     return next((word.partition("=")[2] for word in command[4:] if word.startswith(f"{name}=")), "")
 
 
-def _wait(is_so: Callable[[], bool], otherwise: str) -> None:
+def _wait(is_so: Callable[[], bool], streams: Sequence[Stream]) -> None:
+    """Return when it is so; raises EngineError when a request fails before, or after a long time."""
     deadline = time.monotonic() + _WAIT_SECONDS
     while not is_so():
-        if time.monotonic() > deadline:
-            raise EngineError(otherwise)
+        if time.monotonic() > deadline or any(stream.fate in {Fate.LOST, Fate.REFUSED} for stream in streams):
+            fates = ", ".join(f"{stream.fate} after {stream.tokens} tokens {stream.error}" for stream in streams)
+            raise EngineError(f"the engine did not take the load: {fates}")
         time.sleep(0.01)
 
 

@@ -15,7 +15,7 @@ set -f
 TAB='	' NL='
 '
 IFS=$NL
-settle=10 drain=95 idle=5 ports='' urls='' gauges='' absent=unknown key='' call='' chain=''
+settle=10 drain=95 idle=5 ports='' urls='' gauges='' names='#end' absent=unknown key='' call='' chain=''
 log=/proc/1/fd/1 record=/dev/termination-log
 fetchers="curl${NL}wget${NL}python3${NL}bash"
 
@@ -27,7 +27,7 @@ while [ $# -gt 0 ]; do
 	settle=* | drain=* | idle=*) case $v in '' | *[!0-9]* | 0?* | ??????*) ;; *) eval "${1%%=*}=$v" ;; esac ;;
 	key=*) case $v in [0-9]* | *[!A-Za-z0-9_]*) ;; *) key=$v ;; esac ;;
 	url=*) urls=$urls$v$NL ;;
-	gauge=*) gauges=$gauges$v$NL ;;
+	gauge=*) gauges=$gauges$v$NL names="$names$NL${v%%\{*}" ;;
 	ports=*) ports=$v ;;
 	absent=*) absent=$v ;;
 	log=*) log=$v ;;
@@ -87,8 +87,7 @@ t=0 t0=''
 now() {
 	if read -r u </proc/uptime; then u=${u%% *} u=${u%.*}${u#*.}; else u=$(date +%s)00; fi
 	case $u in 00 | *[!0-9]*) return ;; esac
-	u=000000$u
-	u=1${u#"${u%???????}"}
+	u=000000$u u=1${u#"${u%???????}"}
 	t0=${t0:-$u} t=$(((u - ${t0:-$u} + 20000000) % 10000000))
 }
 # Half a second between looks; a whole one where sleep knows no fractions. No sleep: python3 or bash wait as well;
@@ -106,7 +105,7 @@ else tenths='' step=100 least=100 sleeper=spin; fi
 seconds() { s=$(($1 / 100))${tenths:+.$(($1 % 100 / 10))}; }
 nap() {
 	seconds $1
-	$sleeper $s &
+	$sleeper $s >/dev/null &
 	wait $!
 	t=$((t + $1))
 }
@@ -116,12 +115,12 @@ bound() {
 	shift
 	"$@" &
 	c=$!
-	(p='' && trap 'kill $p; exit' TERM; $sleeper $s & p=$!; wait $p; kill -9 $c) >/dev/null &
+	(exec >/dev/null; trap 'kill $!; exit' TERM; $sleeper $s & wait $!; kill -9 $c) &
 	w=$!
 	wait $c
-	r=$?
+	set -- $?
 	kill $w
-	return $r
+	return $1
 }
 
 put() { case $1 in none) ;; -) echo "$2" ;; *) echo "$2" >>"$1" ;; esac; }
@@ -136,17 +135,22 @@ finish() {
 }
 
 # Established connections of the serving ports from both tables, nothing discounted; empty when it cannot be known.
-# A table that never shows a listener while a server answers (some sandboxes) is not believed.
+# A table that never shows a listener while a server answers (some sandboxes) is not believed. Built-ins are enough,
+# but thousands of closed connections take them minutes in bash: grep and cat come first, and there is a limit.
+tables="/proc/net/tcp$NL/proc/net/tcp6"
+lines() { for f in $tables; do [ -r $f ] && while read -r l; do echo "$l"; done <$f; done; :; }
 scan() {
 	open='' up='' listeners=''
 	[ -r /proc/net/tcp ] || return
+	l=$(grep -hE ' (01|0A|st) ' $tables)
+	[ "$l" ] || l=$(cat $tables)
+	[ "$l" ] || l=$(bound 100 lines) || return
 	open=0
-	for f in /proc/net/tcp /proc/net/tcp6; do
-		[ -r $f ] && while IFS=' ' read -r x a x v x; do
-			case $v in 01) ;; 0A) listeners=$listeners$a$NL ;; *) continue ;; esac
-			case ,$ports, in *,$((0x${a##*:})),*) ;; *) continue ;; esac
-			case $v in 01) open=$((open + 1)) ;; *) up=1 believed=1 ;; esac
-		done <$f
+	for l in $l; do
+		case $l in *' 01 '* | *' 0A '*) a=${l#*: } a=${a%% *} ;; *) continue ;; esac
+		p=$((0x${a##*:}))
+		case $l in *' 0A '*) listeners=$listeners$a$NL ;; esac
+		case ,$ports,$l in *,$p,*' 01 '*) open=$((open + 1)) ;; *,$p,*) up=1 believed=1 ;; esac
 	done
 	case $ports:$believed:$status in :* | *::[1-9]*) open='' ;; esac
 }
@@ -155,21 +159,17 @@ leave_if_dead() { [ "$open$up" = 0 ] && finish not_listening "nothing listens on
 
 # Gets a URL within a limit into page; status is a number, refused, timeout, unreadable or no fetcher.
 fetch() {
+	now
 	status='timeout' l=$((end - t))
 	[ $l -gt $2 ] && l=$2
 	[ $l -ge $least ] || return
 	while f=${fetchers%%"$NL"*}; do
 		page=$(bound $l get "$f" "$1")
 		r=$?
-		case $f:$r in
-		?*:12[67] | ?*:139) fetchers=${fetchers#"$f"} fetchers=${fetchers#"$NL"} ;;
-		*) break ;;
-		esac
+		case $f:$r in ?*:12[67] | ?*:139) fetchers=${fetchers#"$f"} fetchers=${fetchers#"$NL"} ;; *) break ;; esac
 	done
-	status=''
-	for v in $page; do
-		case $v in *HTTP/[0-9]*) v=${v#*HTTP/} v=${v#* } status=${v%%[!0-9]*}; break ;; esac
-	done
+	status='' v=${page%%"$NL"*}
+	case $v in *HTTP/[0-9]*) v=${v#*HTTP/} v=${v#* } status=${v%%[!0-9]*} ;; esac
 	case $r:$status in
 	0:?* | *:[1345]??) ;;
 	0:) status=200 ;;
@@ -183,12 +183,8 @@ fetch() {
 address() {
 	h=$1 host=''
 	while [ "$h" ]; do
-		d=${h#????????} w=${h%"$d"} h=$d a=${w%??????} c=${w#????} b=${w#"$a"}
-		b=${b%????} d=${c#??} c=${c%??}
-		case $1 in
-		????????) host=$((0x$d)).$((0x$c)).$((0x$b)).$((0x$a)) ;;
-		*) host=$host:$d$c:$b$a ;;
-		esac
+		d=${h#????????} w=${h%"$d"} h=$d a=${w%??????} c=${w#????} b=${w#"$a"} b=${b%????} d=${c#??} c=${c%??}
+		case $1 in ????????) host=$((0x$d)).$((0x$c)).$((0x$b)).$((0x$a)) ;; *) host=$host:$d$c:$b$a ;; esac
 	done
 	case $host in :*) host="[${host#:}]" ;; esac
 }
@@ -214,30 +210,30 @@ number() {
 	i=${i#[-+]}
 	case $i in *[eE]*) e=${i#*[eE]} i=${i%%[eE]*} e=${e#+} e=${e#0} ;; esac
 	case $i in *.*) f=${i#*.} i=${i%%.*} ;; esac
-	case $i$f in '' | *[!0-9]*) return 1 ;; *[1-9]*) ;; *) i=0; return ;; esac
+	case $i$f in '' | *[!0-9]*) return 1 ;; *[1-9]*) ;; *) i=0 && return ;; esac
 	while [ "$e" -gt 0 ] && [ ${#i} -lt 9 ]; do
-		d=${f%"${f#?}"} f=${f#?} e=$((e - 1))
-		i=$i${d:-0}
+		d=${f%"${f#?}"} f=${f#?} e=$((e - 1)) i=$i${d:-0}
 	done
 	while :; do case $i in 0*) i=${i#0} ;; *) break ;; esac; done
 	case $i in '') i=1 ;; ?????????*) i=99999999 ;; esac
 }
-# Adds up every series of every gauge. Busy if one says so; zero only if each is known.
+# Adds up every series of every gauge. Busy if one says so; zero only if each is known. A long page costs bash half a
+# second of CPU, so grep cuts it where there is one and, by the last line, nothing went wrong.
 count() {
 	n=0
+	v=$(printf '%s\n' "$page" '#end' | grep -F "$names")
+	case $v in *'#end') page=$v ;; esac
 	for g in $gauges; do
 		m=${g%%\{*} q='' hit=''
 		case $g in *\{*) q=${g#*\{} q=${q%\}} ;; esac
 		for v in $page; do
-			case $v in "$m"[\{\ "$TAB"]*) ;; [\<\{]*) why='not a metrics page'; continue ;; *) continue ;; esac
+			case $v in "$m"[\{\ "$TAB"]*) ;; *) continue ;; esac
 			case $q:$v in :* | *[\{,\ ]"$q"[,\}]*) ;; *) continue ;; esac
-			hit=idle v=${v#"$m"}
-			v=${v##*\}}
-			x=${v%%[!\ "$TAB"]*}
+			hit=idle v=${v#"$m"} v=${v##*\}} x=${v%%[!\ "$TAB"]*}
 			v=${v#"$x"}
-			if number "${v%%[!-+.0-9A-Za-z]*}"; then n=$((n + i)); else why="$m is no number"; fi
+			if number "${v%%[!-+.0-9A-Za-z]*}"; then n=$((n + i)); else why=${why:-$m is no number}; fi
 		done
-		case $hit$absent in idle*) ;; *) why="no $m on the page" ;; esac
+		case $hit$absent in idle*) ;; *) why=${why:-no $m on the page} ;; esac
 	done
 	[ $n = 0 ] && [ "$why" ] && n=''
 }
@@ -249,7 +245,7 @@ look() {
 		why=$status
 		[ "$status" = 200 ] || continue
 		why=''
-		count
+		case $page in *"$NL"[\<\{]*) why='not a metrics page' ;; *) count ;; esac
 		[ "$n" ] && urls=$url && break
 	done
 	auth=''
@@ -263,11 +259,9 @@ scan
 look 100
 start=$n
 # The user's own hook first, then the server's own drain endpoint; neither may fail this hook or outlive it.
-now
 [ "$chain" ] && reach "$chain" $end
 now
 [ $# -gt 0 ] && bound $((end - t)) "$@" >/dev/null
-now
 if [ "$call" ]; then
 	reach "$call" $end
 	case $status in 2??) finish called "$call" ;; esac
@@ -278,7 +272,7 @@ while now; scan; leave_if_dead; l=$((settle * 100 - t)); [ $l -ge $least ]; do
 	[ $l -gt 100 ] && l=100
 	nap $l
 done
-quiet='' said='' next=0 informed=''
+quiet='' said='' next=0 informed=$start$open
 while now; [ $((end - t)) -ge $least ]; do
 	began=$t
 	look 300

@@ -92,8 +92,12 @@ def _pod(variables: int, size: int) -> Json:
     if size > SIZES["8 KB"]:
         containers.append(_sidecar("log-shipper", "docker.io/fluent/fluent-bit:4.0.3"))
         downloaders.append(_sidecar("download-model", "ghcr.io/huggingface/hub-cli:1.2.0"))
+    token = {"name": f"kube-api-access-{MARKER}", "mountPath": "/var/run/secrets/kubernetes.io/serviceaccount"}
+    if size > SIZES["3 KB"]:  # the smallest pod has automountServiceAccountToken: false
+        for container in containers:
+            container["volumeMounts"].append({**token, "readOnly": True})
     spec = {
-        "volumes": _volumes(),
+        "volumes": [*_volumes(), *([_token_volume(token["name"])] if size > SIZES["3 KB"] else [])],
         **({"initContainers": downloaders} if downloaders else {}),
         "containers": containers,
         "restartPolicy": "Always",
@@ -147,7 +151,7 @@ def _metadata(containers: list[Json]) -> Json:
 
 def _fields(containers: list[Json]) -> Json:
     """Mirror the containers as managedFields do: this is what makes real reviews large."""
-    owned = {
+    owned: Json = {
         f'k:{{"name":"{container["name"]}"}}': {
             ".": {},
             "f:env": {
@@ -161,7 +165,7 @@ def _fields(containers: list[Json]) -> Json:
         }
         for container in containers
     }
-    labels = {".": {}, "f:app.kubernetes.io/name": {}, f"f:{names.BACKEND}": {}, "f:pod-template-hash": {}}
+    labels: Json = {".": {}, "f:app.kubernetes.io/name": {}, f"f:{names.BACKEND}": {}, "f:pod-template-hash": {}}
     return {"f:metadata": {"f:generateName": {}, "f:labels": labels}, "f:spec": {"f:containers": owned}}
 
 
@@ -211,3 +215,14 @@ def _volumes() -> list[Json]:
         {"name": "shm", "emptyDir": {"medium": "Memory", "sizeLimit": "8Gi"}},
         {"name": "scratch", "emptyDir": {}},
     ]
+
+
+def _token_volume(name: str) -> Json:
+    """Return the volume that the API server adds to each pod, under a name of its own."""
+    field = {"apiVersion": "v1", "fieldPath": "metadata.namespace"}
+    sources = [
+        {"serviceAccountToken": {"expirationSeconds": 3607, "path": "token"}},
+        {"configMap": {"name": "kube-root-ca.crt", "items": [{"key": "ca.crt", "path": "ca.crt"}]}},
+        {"downwardAPI": {"items": [{"path": "namespace", "fieldRef": field}]}},
+    ]
+    return {"name": name, "projected": {"sources": sources, "defaultMode": 420}}

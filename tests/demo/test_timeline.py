@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 
+import pytest
+
 from demo import report
+from demo.__main__ import _judge
 from demo.kubelet import Termination
 from demo.load import Fate
 from demo.story import Act, Trip, localise
@@ -77,7 +80,17 @@ def test_sums_up_for_the_result():
     summary = WITHOUT.summary()
 
     assert [summary[key] for key in ("sent", "completed", "lost", "refused", "exit_code")] == [3, 1, 1, 1, 143]
-    assert (summary["hook_seconds"], summary["tokens_received"]) == (0.0, 13)
+    assert (summary["hook_seconds"], summary["tokens_received"], summary["record"]) == (0.0, 13, None)
+
+
+@pytest.mark.parametrize(
+    ("without", "with_hook", "code"),
+    [(WITHOUT, WITH_HOOK, 0), (WITHOUT, WITHOUT, 1), (WITH_HOOK, WITH_HOOK, 1), (WITH_HOOK, WITHOUT, 1)],
+    ids=["held", "lost with the hook", "lost nowhere", "lost with the hook only"],
+)
+def test_judges_the_run(without, with_hook, code):
+    """The promise held only if the hook lost nothing where SIGTERM alone did."""
+    assert _judge(without, with_hook) == code
 
 
 def test_changes_only_log_and_record_of_a_hook(tmp_path):

@@ -17,11 +17,12 @@ from types import TracebackType
 from typing import Self
 
 BACKLOG = 64
+HEAD = "HTTP/1.1 {} Said\r\nContent-Type: text/plain; version=0.0.4\r\nConnection: close\r\n"
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One answer: status, body, and how it is sent ("plain", "chunked", "cut", "hang", "reset")."""
+    """One answer: body, status, and how it is sent ("plain", "chunked", "cut", "hang", "reset")."""
 
     body: str = ""
     status: int = 200
@@ -57,12 +58,14 @@ class Engine:
         self.port: int = self._listener.getsockname()[1]
         self._ended = threading.Event()
         self._turn = threading.Lock()
-        threading.Thread(target=self._accept, daemon=True).start()
+        self._threads = [self._thread(self._accept)]
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        """Die."""
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        """Die, and leave no thread behind."""
         self.die()
+        for thread in self._threads:
+            thread.join()
 
     def die(self) -> None:
         """End as a killed process does: the port closes and every connection with it."""
@@ -84,16 +87,19 @@ class Engine:
             connection.shutdown(socket.SHUT_RDWR)
         connection.close()
 
-    def hold(self, request: str = "") -> socket.socket:
-        """A client's connection that stays open until the client closes it; with `request`, one that has asked."""
-        client = socket.create_connection((self.host, self.port))
-        client.sendall(request.encode())
-        return client
+    def hold(self) -> socket.socket:
+        """A client's connection that stays open until the client closes it."""
+        return socket.create_connection((self.host, self.port))
 
     def url(self, path: str = "/metrics", host: str = "") -> str:
         """The address of a path, optionally by another host name."""
         shown = host or (f"[{self.host}]" if ":" in self.host else self.host)
         return f"http{'s' if self.tls else ''}://{shown}:{self.port}{path}"
+
+    def _thread(self, target: Callable[..., None], *args: object) -> threading.Thread:
+        thread = threading.Thread(target=target, args=args, daemon=True)
+        thread.start()
+        return thread
 
     def _accept(self) -> None:
         while not self._ended.is_set():
@@ -101,15 +107,13 @@ class Engine:
                 connection, _ = self._listener.accept()
             except OSError:
                 return
-            self._open.add(connection)
-            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+            self._threads.append(self._thread(self._serve, connection))
 
     def _serve(self, connection: socket.socket) -> None:
         with contextlib.suppress(OSError):
             if self.tls:
-                self._open.discard(connection)
                 connection = self.tls.wrap_socket(connection, server_side=True)
-                self._open.add(connection)
+            self._open.add(connection)
             header = _header(connection)
             if header:
                 self._answer(connection, header)
@@ -119,7 +123,7 @@ class Engine:
         path = header.split(" ")[1]
         with self._turn:
             self.looks.append(Look(path, header, time.monotonic()))
-            number = sum(look.path == path for look in self.looks)
+            number = sum(look.path not in self.routes for look in self.looks)
         answer = self.routes.get(path) or self.answers[min(number, len(self.answers)) - 1]
         if path not in self.routes:
             self.on_look(number)
@@ -146,7 +150,7 @@ def _header(connection: socket.socket) -> str:
 
 def _bytes(answer: Answer) -> bytes:
     body = answer.body.encode()
-    head = f"HTTP/1.1 {answer.status} Said\r\nContent-Type: text/plain; version=0.0.4\r\nConnection: close\r\n"
+    head = HEAD.format(answer.status)
     if answer.manner == "chunked":
         half = len(body) // 2
         parts = b"".join(f"{len(part):x}\r\n".encode() + part + b"\r\n" for part in (body[:half], body[half:]) if part)

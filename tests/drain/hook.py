@@ -6,7 +6,6 @@ Never here: expectations.
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -17,8 +16,7 @@ from pathlib import Path
 
 import pytest
 
-SOURCE = Path(__file__).parents[2] / "drain_scripts" / "drain.sh"
-SCRIPT = SOURCE.read_text(encoding="utf-8")
+SCRIPT = (Path(__file__).parents[2] / "drain_scripts" / "drain.sh").read_text(encoding="utf-8")
 SHELLS = {
     "dash": ("dash",),
     "bash": ("bash",),
@@ -29,24 +27,28 @@ SHELLS = {
     "yash": ("yash",),
 }
 FETCHERS = ("curl", "wget", "busybox-wget", "python3", "bash")
-PACKAGES = {"wget": "wget", "busybox-wget": "busybox", "kill": "procps", "sleep": "coreutils"}
+PACKAGES = {"busybox-wget": "busybox", "kill": "procps", "sleep": "coreutils"}
 LIMIT_SECONDS = 60
 
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """What one run left behind."""
+    """What one run left behind; `at` is the monotonic time of its end."""
 
     code: int
     seconds: float
+    at: float
     log: list[str]
     record: dict[str, object]
-    at: float
 
     @property
     def end(self) -> object:
         """Why the hook ended."""
         return self.record.get("end")
+
+    def said(self, text: str) -> bool:
+        """Whether a log line holds this text."""
+        return any(text in line for line in self.log)
 
 
 def found(tool: str) -> str:
@@ -59,56 +61,53 @@ def found(tool: str) -> str:
     return path
 
 
-def tools(folder: Path, *names: str) -> Path:
-    """A folder for PATH that holds these tools and nothing else."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for name in names:
-        (folder / ("wget" if name == "busybox-wget" else name)).symlink_to(found(name))
-    return folder
-
-
-def shell(name: str) -> list[str]:
-    """The command of a shell, by its full path so that PATH need not hold it."""
-    program, *options = SHELLS[name]
-    return [found(program), *options]
-
-
 @dataclass
 class Hook:
-    """One way to run the hook: shell, PATH, environment and a command in front of it."""
+    """One way to run the hook: shell, tools on PATH, environment, a command in front of it."""
 
     folder: Path
     name: str = "dash"
-    with_tools: Sequence[str] = ("curl", "sleep")
+    tools: Sequence[str] = ("curl", "sleep", "grep")
+    scripts: Mapping[str, str] | None = None
     env: Mapping[str, str] | None = None
     before: Sequence[str] = ()
     script: str = SCRIPT
 
-    def command(self, *params: str, argv: Sequence[str] = ()) -> list[str]:
-        """The full argument list."""
+    def path(self) -> Path:
+        """A folder for PATH that holds the tools and `scripts` (name to shell text) and nothing else."""
+        folder = self.folder / "tools"
+        if not folder.exists():
+            folder.mkdir(parents=True)
+            # posh has no kill of its own
+            for name in (*self.tools, *(["kill"] if self.name == "posh" else [])):
+                (folder / ("wget" if name == "busybox-wget" else name)).symlink_to(found(name))
+            for name, text in (self.scripts or {}).items():
+                (folder / name).write_text(f"#!/bin/sh\n{text}\n", encoding="utf-8")
+                (folder / name).chmod(0o755)
+        return folder
+
+    def start(self, *params: str, argv: Sequence[str] = ()) -> subprocess.Popen[str]:
+        """Start without waiting; params may replace log and record."""
+        program, *options = SHELLS[self.name]
+        shell = [*self.before, found(program), *options, "-c", self.script, "drainhook"]
         where = [f"log={self.folder / 'log'}", f"record={self.folder / 'record'}"]
         chained = ["--", *argv] if argv else []
-        return [*self.before, *shell(self.name), "-c", self.script, "drainhook", *where, *params, *chained]
-
-    def start(self, *params: str, argv: Sequence[str] = ()) -> subprocess.Popen[bytes]:
-        """Start without waiting."""
-        path = self.folder / "tools"
-        if not path.exists():
-            # posh has no kill of its own
-            tools(path, *self.with_tools, *(["kill"] if self.name == "posh" else []))
-        env = {"PATH": str(path), **(self.env or {})}
+        env = {"PATH": str(self.path()), **(self.env or {})}
         return subprocess.Popen(
-            self.command(*params, argv=argv), env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+            [*shell, *where, *params, *chained],
+            env=env,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            text=True,
         )
 
-    def finish(self, process: subprocess.Popen[bytes], began: float) -> Ended:
-        """Wait, then read log and record."""
-        code = process.wait(LIMIT_SECONDS)
+    def finish(self, process: subprocess.Popen[str], began: float) -> Ended:
+        """Wait, then read log, record and what went to stdout."""
+        said, _ = process.communicate(timeout=LIMIT_SECONDS)
         at = time.monotonic()
-        log, record = self.folder / "log", self.folder / "record"
-        lines = log.read_text(encoding="utf-8").splitlines() if log.exists() else []
-        said = record.read_text(encoding="utf-8").splitlines() if record.exists() else []
-        return Ended(code, at - began, lines, json.loads(said[-1]) if said else {}, at)
+        log = said.splitlines() + _lines(self.folder / "log")
+        record = _lines(self.folder / "record")
+        return Ended(process.returncode, at - began, at, log, json.loads(record[-1]) if record else {})
 
     def run(self, *params: str, argv: Sequence[str] = ()) -> Ended:
         """Run to the end."""
@@ -116,6 +115,5 @@ class Hook:
         return self.finish(self.start(*params, argv=argv), began)
 
 
-def is_root() -> bool:
-    """Whether mounts and other users can be had."""
-    return os.geteuid() == 0
+def _lines(file: Path) -> list[str]:
+    return file.read_text(encoding="utf-8").splitlines() if file.exists() else []

@@ -11,9 +11,11 @@ from typing import Final
 from yaml.nodes import MappingNode, Node, SequenceNode
 
 from webhook.cli.flowtext import write_flow
-from webhook.cli.plan import Change, EditFailed
-from webhook.cli.splices import Splices, is_block, is_block_scalar
+from webhook.cli.nodes import is_block, is_flow
+from webhook.cli.plan import Change, EditFailed, outcome
+from webhook.cli.splices import Splices, is_block_scalar
 from webhook.cli.yamltext import entry, scalar
+from webhook.core.profile import Json
 
 _COLON: Final = re.compile(r"\s*:")
 _PROPERTIES: Final = re.compile(r"(?:[ \t]+[&!][^\s,\[\]{}]*)+")
@@ -24,11 +26,10 @@ def write(splices: Splices, change: Change) -> None:
     """Write the change of a collection and of all below it, the deepest first."""
     for number, inner in change.inside.items():
         if _opens(splices, change, inner):
-            is_mapping = isinstance(inner.node, MappingNode)
-            change.replaced[number] = inner.keys if is_mapping else [item for _, item in inner.items]
+            change.replaced[number] = outcome(inner)
         else:
             write(splices, inner)
-    if change.node.flow_style:
+    if is_flow(change.node):
         write_flow(splices, change)
     elif isinstance(change.node, MappingNode):
         _write_mapping(splices, change)
@@ -37,9 +38,27 @@ def write(splices: Splices, change: Change) -> None:
 
 
 def _opens(splices: Splices, outer: Change, inner: Change) -> bool:
-    """Say whether an empty `{}` or `[]` below block style becomes lines of its own; one with an anchor stays."""
-    is_empty = inner.node.flow_style and not inner.node.value and not outer.node.flow_style
-    return bool(is_empty and splices.text[inner.node.start_mark.index] in "{[")
+    """Say whether flow style below block style becomes lines: where it is empty, or would get text of several lines.
+
+    Where it holds comments, anchors or merge keys it stays, since they would be lost.
+    """
+    if not is_flow(inner.node) or is_flow(outer.node):
+        return False
+    text = splices.text[inner.node.start_mark.index : inner.node.end_mark.index]
+    is_bare = text[0] in "{[" and not re.search(r"[#&*!]|<<", text)
+    return is_bare and (not inner.node.value or _has_lines(inner))
+
+
+def _has_lines(change: Change) -> bool:
+    """Say whether any new value holds text of several lines."""
+    new = [*change.replaced.values(), *change.keys.values(), *(item for _, item in change.items)]
+    return any(_is_long(value) for value in new) or any(_has_lines(inner) for inner in change.inside.values())
+
+
+def _is_long(value: Json) -> bool:
+    if isinstance(value, dict | list):
+        return any(_is_long(item) for item in (value.values() if isinstance(value, dict) else value))
+    return isinstance(value, str) and "\n" in value
 
 
 def _write_mapping(splices: Splices, change: Change) -> None:

@@ -32,7 +32,7 @@ CA_CERT, CA_KEY, TLS_CERT, TLS_KEY = "ca.crt", "ca.key", "tls.crt", "tls.key"
 
 @click.group()
 def certs() -> None:
-    """Issue and inspect the webhook's certificates."""
+    """Certificates for the webhook: issue, inspect."""
 
 
 @certs.command()

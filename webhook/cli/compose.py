@@ -6,18 +6,25 @@ documents with aliases are composed from events here. No value is made here.
 
 from __future__ import annotations
 
+import re
+from typing import Final
+
 import yaml
-from yaml.cyaml import CParser
+from yaml.cyaml import CParser  # type: ignore[attr-defined]  # the stubs do not export it
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from webhook.cli.nodes import AliasNode, Unreadable
 from webhook.cli.scalars import TEXT, Tag, tag_of
+from webhook.core.profile import Json
+
+_ANCHOR: Final = re.compile(r"&(?<![^\s\[{,:]&)[^\s&,\[\]{}]")
+"""Every anchor looks so; of the ampersands of shell scripts hardly any does."""
 
 Aliases = dict[int, list[AliasNode]]
 """The aliases of each anchored node, by the node's id."""
 
 
-class _Parser(CParser):  # type: ignore[misc]  # untyped C class
+class _Parser(CParser):
     """libyaml with Kubernetes' meaning of scalars: the tag of a node carries its value."""
 
     def descend_resolver(self, _parent: Node, _index: object) -> None:
@@ -38,7 +45,7 @@ def compose(text: str) -> tuple[Node | None, Aliases]:
     """
     parser = _Parser(text)
     try:
-        if "&" in text and "*" in text:
+        if "&" in text and "*" in text and _ANCHOR.search(text):
             return _FromEvents(parser).document()
         return parser.get_single_node(), {}
     except yaml.YAMLError as error:
@@ -68,11 +75,12 @@ class _FromEvents:
         return root, self.aliases
 
     def _node(self, place: tuple[int, ...]) -> Node:
-        event = self.parser.get_event()
+        event: Json = self.parser.get_event()
         if isinstance(event, yaml.AliasEvent):
             return self._alias(event, place)
-        if isinstance(event, yaml.ScalarEvent):
-            tag = event.tag or self.parser.resolve(ScalarNode, event.value, event.implicit)
+        is_scalar = isinstance(event, yaml.ScalarEvent)  # as a name, or the checker would know less of its marks
+        if is_scalar:
+            tag: Json = event.tag or self.parser.resolve(ScalarNode, event.value, event.implicit)
             node: Node = ScalarNode(tag, event.value, event.start_mark, event.end_mark, event.style)
         else:
             kind = MappingNode if isinstance(event, yaml.MappingStartEvent) else SequenceNode
@@ -91,9 +99,10 @@ class _FromEvents:
             key = self._node(inner) if isinstance(node, MappingNode) else None
             item = self._node(inner)
             node.value.append(item if key is None else (key, item))
-        node.end_mark = self.parser.get_event().end_mark
+        closing: Json = self.parser.get_event()
+        node.end_mark = closing.end_mark
 
-    def _alias(self, event: yaml.AliasEvent, place: tuple[int, ...]) -> AliasNode:
+    def _alias(self, event: Json, place: tuple[int, ...]) -> AliasNode:
         target = self.anchors.get(event.anchor)
         if target is None:
             raise Unreadable(f"no anchor of the name {event.anchor}", event.start_mark.line, event.start_mark.column)

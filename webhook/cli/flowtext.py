@@ -1,4 +1,7 @@
-"""Writes changes into flow style, `{a: b}` and `[a, b]`, and so into JSON: on one line or on many as the text does it."""
+"""Writes changes into flow style, `{a: b}` and `[a, b]`, and so into JSON.
+
+One line or many: as the text does it. Block style is in `blocktext.py`.
+"""
 
 from __future__ import annotations
 

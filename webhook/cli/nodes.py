@@ -11,7 +11,6 @@ import json
 from collections.abc import Iterator
 from typing import Final
 
-from yaml.events import AliasEvent
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from webhook.cli.scalars import shortest, tag_of
@@ -37,7 +36,7 @@ class AliasNode(Node):
 
     id = "alias"
 
-    def __init__(self, target: Node, place: tuple[int, ...], event: AliasEvent) -> None:
+    def __init__(self, target: Node, place: tuple[int, ...], event: Json) -> None:
         """Remember the node that it stands for."""
         super().__init__("alias", None, event.start_mark, event.end_mark)
         self.target = target
@@ -47,6 +46,16 @@ class AliasNode(Node):
 def place_of(node: Node) -> tuple[int, int]:
     """Return line and column of a node within the text, from 0."""
     return node.start_mark.line, node.start_mark.column
+
+
+def is_flow(node: Node) -> bool:
+    """Say whether a node is a mapping or list in braces or brackets."""
+    return bool(getattr(node, "flow_style", False))
+
+
+def is_block(node: Node) -> bool:
+    """Say whether a node is a mapping or list in block style."""
+    return isinstance(node, MappingNode | SequenceNode) and not node.flow_style
 
 
 def children(node: Node) -> Iterator[Node]:

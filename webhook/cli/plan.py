@@ -8,15 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 from yaml.nodes import MappingNode, Node, SequenceNode
 
-from webhook.cli.nodes import AliasNode, children, key_of, merged, resolved
+from webhook.cli.nodes import AliasNode, children, is_flow, key_of, merged, resolved
 from webhook.cli.scalars import MERGE
 from webhook.cli.tree import Reader, Tree
 from webhook.cli.yamltext import Style
 from webhook.core.patch import apply
 from webhook.core.profile import Json
+
+_WIDEST: Final = 8  # a step wider than that is an odd place, not a style
 
 
 class EditFailed(Exception):  # noqa: N818  (an expected outcome: the document is left as it is)
@@ -84,7 +87,7 @@ class _Planner:
 
     def _add_to_list(self, change: Change, tokens: list[str], value: Json) -> None:
         order = _order(change)
-        index = len(order) if tokens[0] == "-" else int(tokens[0])
+        index = int(tokens[0]) if tokens[0].isdecimal() else len(order) if tokens[0] == "-" else -1
         if not 0 <= index <= len(order) - (len(tokens) > 1):
             raise EditFailed(f"no item {tokens[0]}")
         if len(tokens) == 1:
@@ -137,6 +140,23 @@ class _Planner:
             change = change.inside[number]
         if alias.place[-1] not in change.replaced:
             change.replaced[alias.place[-1]] = _value(alias)
+
+
+def outcome(change: Change) -> Json:
+    """Return the value that a collection has after its change."""
+    node = change.node
+    values = []
+    for number, _ in enumerate(node.value):
+        if number in change.replaced:
+            values.append(change.replaced[number])
+        else:
+            inner = change.inside.get(number)
+            values.append(_value(_child(node, number)) if inner is None else outcome(inner))
+    if isinstance(node, MappingNode):
+        own = {key_of(key): value for (key, _), value in zip(node.value, values, strict=True)}
+        return {**own, **change.keys}
+    order = _order(change)
+    return [values[number] if place is None else change.items[place][1] for number, place in order]
 
 
 def _value(node: Node) -> Json:
@@ -199,9 +219,9 @@ def _insert(change: Change, order: list[tuple[int, int | None]], index: int, val
 def _style_below(change: Change, node: Node) -> Style:
     """Learn from the text on the way how far things stand in."""
     parent = change.node
-    if parent.flow_style or node.flow_style or not isinstance(parent, MappingNode):
+    if is_flow(parent) or is_flow(node) or not isinstance(parent, MappingNode):
         return change.style
     offset = node.start_mark.column - parent.start_mark.column
     if isinstance(node, SequenceNode):
-        return replace(change.style, list_offset=offset) if 0 <= offset <= 8 else change.style
-    return replace(change.style, step=offset) if 0 < offset <= 8 else change.style
+        return replace(change.style, list_offset=offset) if 0 <= offset <= _WIDEST else change.style
+    return replace(change.style, step=offset) if 0 < offset <= _WIDEST else change.style

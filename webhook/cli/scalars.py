@@ -20,8 +20,8 @@ MERGE: Final = ("<<",)
 Tag = str | tuple[Json]
 
 _WORDS: Final[dict[str, Tag]] = {
-    **dict.fromkeys("y Y yes Yes YES true True TRUE on On ON".split(), (True,)),
-    **dict.fromkeys("n N no No NO false False FALSE off Off OFF".split(), (False,)),
+    **dict.fromkeys(["y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"], (True,)),
+    **dict.fromkeys(["n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF"], (False,)),
     **dict.fromkeys(("", "~", "null", "Null", "NULL"), (None,)),
     **dict.fromkeys((".nan", ".NaN", ".NAN"), (float("nan"),)),
     **dict.fromkeys((".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF"), (float("inf"),)),

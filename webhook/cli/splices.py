@@ -11,6 +11,7 @@ from typing import Final
 
 from yaml.nodes import MappingNode, Node, ScalarNode
 
+from webhook.cli.nodes import is_block
 from webhook.cli.plan import EditFailed
 
 _KEEPS_LINES: Final = re.compile(r"[^\n]*?[|>][0-9-]*\+")
@@ -20,11 +21,6 @@ _BLANK_LINES: Final = re.compile(r"(?:(?<=\n)\r?\n)+\Z")
 def is_block_scalar(node: Node) -> bool:
     """Say whether a node is a literal or folded block (`|`, `>`)."""
     return isinstance(node, ScalarNode) and node.style in ("|", ">")
-
-
-def is_block(node: Node) -> bool:
-    """Say whether a node is a mapping or list in block style."""
-    return not isinstance(node, ScalarNode) and not getattr(node, "flow_style", True)
 
 
 class Splices:
@@ -55,7 +51,7 @@ class Splices:
         return "".join([*parts, self.text[at:]])
 
     def end_of(self, node: Node) -> int:
-        """Return where the content of a node ends. The marks of block collections lie behind the comments after them."""
+        """Return where the content of a node ends; the marks of block collections lie behind the comments after it."""
         while is_block(node) and node.value:
             node = node.value[-1][1] if isinstance(node, MappingNode) else node.value[-1]
         end: int = node.end_mark.index

@@ -99,8 +99,7 @@ class Reader:
             return self._mapping(node)
         if type(node) is SequenceNode:
             return [
-                item.value if item.tag is TEXT and type(item) is ScalarNode else self.value(item)
-                for item in node.value
+                item.value if item.tag is TEXT and type(item) is ScalarNode else self.value(item) for item in node.value
             ]
         return self._expanded(node)
 
@@ -115,7 +114,7 @@ class Reader:
         return made
 
     def _rare_mapping(self, node: MappingNode) -> Json:
-        """Make a mapping with merge keys or keys that are no text. As in kubectl, a later merge beats an earlier key."""
+        """Make a mapping with merge keys or keys that are no text; as in kubectl, the later of two wins."""
         made: dict[str, Json] = {}
         own: set[str] = set()
         for key, item in node.value:

@@ -6,6 +6,7 @@ is planned in `plan.py` and written by `blocktext.py` and `flowtext.py`; nothing
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -53,8 +54,18 @@ def edit(text: str, tree: Tree, operations: Sequence[Json]) -> Edited:
 
 def patched(value: Json, operations: Sequence[Json]) -> Json:
     """Return the object after the operations, made by the library that is the oracle; the given object is used up."""
-    # The library puts values in by reference and changes them later: the decision must not change under it.
-    return jsonpatch.apply_patch(value, orjson.loads(orjson.dumps(operations)), in_place=True)
+    if _are_nested([operation["path"] for operation in operations]):
+        # Older libraries put values in by reference and change them later: the decision must not change under it.
+        operations = copy.deepcopy(operations)
+    try:
+        return jsonpatch.apply_patch(value, operations, in_place=True)
+    except (jsonpatch.JsonPatchException, jsonpatch.JsonPointerException) as error:
+        raise EditFailed(f"the operations do not fit: {error}") from error
+
+
+def _are_nested(paths: Sequence[str]) -> bool:
+    """Say whether an operation may change what another one added."""
+    return any(later.startswith(f"{path}/") for index, path in enumerate(paths) for later in paths[index + 1 :])
 
 
 def is_same(one: Json, other: Json) -> bool:

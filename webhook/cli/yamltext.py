@@ -8,13 +8,16 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Final
 
 from webhook.core.profile import Json
 
 _PLAIN: Final = re.compile(r"[A-Za-z/_](?:[A-Za-z0-9_./@%+=~-]|:(?=[A-Za-z0-9/]))*")
 _NOT_PLAIN: Final = frozenset(("true", "false", "yes", "no", "on", "off", "y", "n", "null"))
-_LITERAL: Final = re.compile(r"(?=\S)[\t\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]*")
+_LITERAL: Final = re.compile(
+    r"(?=\S)[\t\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]*"
+)
 _SINGLE_QUOTED: Final = re.compile(r"[\x20-\x26\x28-\x7e]*")
 _ESCAPED: Final = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
 _DASH: Final = "- "
@@ -44,7 +47,7 @@ def entry(head: str, value: Json, indent: int, style: Style) -> list[str]:
         inner = style.list_offset if isinstance(value, list) else style.step
         return [pad + head, *block(value, indent + inner, style)]
     if isinstance(value, str) and "\n" in value and _LITERAL.fullmatch(value):
-        return [f"{pad}{head} {_chomping(value)}", *_literal(value, indent + max(style.step, 2))]
+        return [f"{pad}{head} {_chomping(value)}", _literal(value, indent + max(style.step, 2), style.newline)]
     return [f"{pad}{head} {inline(value, style)}"]
 
 
@@ -67,9 +70,11 @@ def _chomping(text: str) -> str:
     return "|+" if text.endswith("\n\n") else "|"
 
 
-def _literal(text: str, indent: int) -> list[str]:
+@lru_cache(maxsize=64)
+def _literal(text: str, indent: int, newline: str) -> str:
+    """Return the lines of a literal block as one. Every document gets the same drain script, so it is kept."""
     pad = " " * indent
-    return [pad + line if line else "" for line in text.removesuffix("\n").split("\n")]
+    return newline.join(pad + line if line else "" for line in text.removesuffix("\n").split("\n"))
 
 
 def inline(value: Json, style: Style) -> str:

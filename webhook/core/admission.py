@@ -5,7 +5,6 @@ Read from top to bottom: which objects, which templates, which backend, which co
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
@@ -27,11 +26,11 @@ from webhook.core.decision import (
     Rule,
 )  # fmt: skip
 from webhook.core.inject import Candidate, Result, inject
-from webhook.core.overrides import bad_name, nearest, read
+from webhook.core.overrides import bad_name, label_findings, nearest, read, unknown_keys
 from webhook.core.patch import Tokens, apply, field_path, look, plan
 from webhook.core.profile import Catalog, Json
-from webhook.core.status import status_findings
-from webhook.core.workload import Template, is_batch, is_left_alone, malformed, members, templates
+from webhook.core.status import decode, status_findings
+from webhook.core.workload import Template, is_batch, is_left_alone, malformed, members, owners, templates
 from webhook.core.wrong_object import wrong_object_findings
 
 
@@ -74,7 +73,7 @@ def validate(request: Request, catalog: Catalog, policy: Policy) -> Decision:
     decision = decide(created, catalog, policy)
     findings = [*decision.findings, *wrong_object_findings(request.object)]
     if request.object.get("kind") == "Pod":
-        findings += status_findings(request.object, decision)
+        findings += status_findings(request.object, decision, is_admitted=bool(request.uid))
     old: set[str] = set()
     if request.operation == "UPDATE" and isinstance(request.old, dict):
         before = decide(replace(created, object=request.old), catalog, policy)
@@ -95,8 +94,7 @@ def _identity(finding: Finding) -> str:
 
 def _may_deny(obj: Json, policy: Policy) -> bool:
     """Owned objects are made by a controller: refusing one would keep an old template from rolling out or back."""
-    owners = look(obj, ("metadata", "ownerReferences")) or []
-    if any(isinstance(owner, dict) and owner.get("controller") is True for owner in owners):
+    if any(owner.get("controller") is True for owner in owners(obj)):
         return False
     return obj.get("kind") != "Pod" or policy.deny_pods
 
@@ -111,7 +109,9 @@ def _results(request: Request, catalog: Catalog, policy: Policy) -> Iterator[Res
         if not found:
             yield _left(at, Reason.KIND_IGNORED)
         for template in found:
-            moved = replace(template, tokens=(*at, *template.tokens), labels=(*at, *template.labels))
+            moved = template
+            if at:
+                moved = replace(template, tokens=(*at, *template.tokens), labels=(*at, *template.labels))
             yield _template_result(request, moved, catalog, policy)
 
 
@@ -122,20 +122,18 @@ def _left(at: Tokens, reason: Reason, *findings: Finding) -> Result:
 def _template_result(request: Request, template: Template, catalog: Catalog, policy: Policy) -> Result:
     """Decide about one pod template: soundness, opt-in, backend, then the container and its fields."""
     pod, at = look(request.object, template.tokens), template.tokens
-    labels = look(request.object, template.labels)
-    labels = labels if isinstance(labels, dict) else {}
-    if template.writable:
-        wrong = malformed(pod)
-        if wrong is not None:
-            if template.guessed and names.BACKEND not in labels:
-                return _left(at, Reason.NOT_LABELLED)
-            finding = Finding(Reason.MALFORMED_OBJECT, Level.ERROR, field_path((*at, *wrong[0])), wrong[1])
-            return _left(at, Reason.MALFORMED_OBJECT, finding)
-    backend, rule = _backend(request, pod, labels, policy)
+    labels = _mapping(request.object, template.labels)
+    own = labels.get(names.BACKEND)
     if labels.get(names.INJECT) == names.INJECT_DISABLED:
         return _left(at, Reason.OPTED_OUT)
-    if not backend:
-        return _left(at, Reason.NOT_LABELLED)
+    if not own and request.labels.get(names.INJECT) != names.INJECT_ENABLED:
+        return _left(at, Reason.NOT_LABELLED, *_misread(request.object, template))
+    wrong = _malformed(pod, labels, template)
+    if wrong is not None:
+        return _left(at, *((Reason.MALFORMED_OBJECT, wrong) if own or not template.guessed else (Reason.NOT_LABELLED,)))
+    if not own and not template.writable:
+        return _left(at, Reason.CR_FIELD)
+    backend, rule = _backend(request, pod, labels, policy)
     label_path = field_path((*template.labels, names.BACKEND))
     if backend != names.AUTO and backend not in catalog.profiles:
         close = nearest(backend, [*catalog.profiles, names.AUTO])
@@ -151,13 +149,39 @@ def _template_result(request: Request, template: Template, catalog: Catalog, pol
     return _injected(request, template, backend, rule, (catalog, policy))
 
 
+def _mapping(root: Json, tokens: Tokens) -> Json:
+    """Return what stands under text keys at a place; YAML knows other keys, which no label can have."""
+    found = look(root, tokens)
+    return {key: found[key] for key in found if isinstance(key, str)} if isinstance(found, dict) else {}
+
+
+def _misread(root: Json, template: Template) -> list[Finding]:
+    """Find our keys that nobody reads where they stand: a misspelt label, a label among the annotations."""
+    at = template.labels[:-1]
+    annotations = (*at, "annotations")
+    return [
+        *label_findings(_mapping(root, template.labels), field_path(template.labels)),
+        *unknown_keys(_mapping(root, annotations), field_path(annotations)),
+    ]
+
+
+def _malformed(pod: Json, labels: Json, template: Template) -> Finding | None:
+    """Return the finding for a template that no pod can have; of custom kinds only the labels are ours."""
+    wrong = malformed(pod if template.writable else {"metadata": {"labels": labels}})
+    if wrong is None:
+        return None
+    place = (*template.tokens, *(wrong[0] if template.writable else wrong[0][1:]))
+    return Finding(Reason.MALFORMED_OBJECT, Level.ERROR, field_path(place), wrong[1])
+
+
 def _backend(request: Request, pod: Json, labels: Mapping[str, str], policy: Policy) -> tuple[str, Rule | None]:
     """Return the backend by pod label, else by an enabled namespace: its annotation, a rule, `auto`."""
     own = labels.get(names.BACKEND)
-    if own or request.labels.get(names.INJECT) != names.INJECT_ENABLED:
-        return own or "", None
-    if names.BACKEND in request.annotations:
-        return request.annotations[names.BACKEND], None
+    if own:
+        return own, None
+    inherited = request.annotations.get(names.BACKEND)
+    if inherited and isinstance(inherited, str):
+        return inherited, None
     images = [str(item.get("image") or "") for item in look(pod, ("spec", "containers")) or []]
     for rule in policy.rules:
         is_match = rule.namespace_selector.items() <= request.labels.items() and (
@@ -174,7 +198,8 @@ def _injected(
     """Choose the server's container and inject, or say why the template is left alone."""
     catalog, policy = settings
     at, pod = template.tokens, look(request.object, template.tokens)
-    own_label = (look(request.object, template.labels) or {}).get(names.BACKEND)
+    labels = _mapping(request.object, template.labels)
+    own_label = labels.get(names.BACKEND)
     label_path = field_path((*template.labels, names.BACKEND))
     profile = container.detect(pod, catalog) if backend == names.AUTO else catalog.profiles[backend]
     if profile is None:
@@ -185,7 +210,8 @@ def _injected(
     path = field_path((*at, "metadata", "annotations"))
     overrides = read(annotations, request.annotations, path)
     servers = container.read(pod, profile)
-    by_label = own_label is not None and own_label != names.AUTO
+    overrides.findings.extend(label_findings(labels, field_path(template.labels)))
+    by_label = bool(own_label) and own_label != names.AUTO
     chosen: list[container.Server] | Reason
     chosen = [server for server in servers if server.container["name"] == overrides.container]
     if overrides.container is not None and not chosen:
@@ -194,7 +220,7 @@ def _injected(
         overrides.findings.append(bad_name(path, names.CONTAINER, overrides.container, message))
     usable = [server for server in chosen or servers if not container.is_other(server, profile, catalog)]
     if not usable:
-        chosen = Reason.WRONG_ENGINE
+        chosen = Reason.WRONG_ENGINE if own_label and servers else Reason.NO_ENGINE_FOUND
     elif not chosen:
         if rule is not None and rule.image:
             usable = [server for server in usable if is_image(server.image, (rule.image,))] or usable
@@ -202,19 +228,10 @@ def _injected(
         chosen = container.choose(usable, port=overrides.port, default_port=profile.http.default, by_label=by_label)
     if isinstance(chosen, Reason):
         warning = Finding(chosen, Level.WARNING, label_path, f"not patched: {chosen.sentence}", backend)
-        is_asked = by_label or chosen is not Reason.NO_ENGINE_FOUND
-        return _left(at, chosen, *overrides.findings, *([warning] if is_asked else []))
-    candidate = Candidate(pod, at, profile, chosen, overrides, catalog, policy, _status(annotations))
+        return _left(at, chosen, *overrides.findings, *([warning] if own_label else []))
+    status = decode(annotations.get(names.STATUS))
+    candidate = Candidate(pod, at, profile, chosen, overrides, catalog, policy, status)
     return _with_template_findings(inject(candidate), template)
-
-
-def _status(annotations: Mapping[str, str]) -> Json:
-    """Decode the status of an earlier pass; what is no such thing counts as absent."""
-    try:
-        status = json.loads(annotations.get(names.STATUS, ""))
-    except (ValueError, RecursionError):
-        return None
-    return status if isinstance(status, dict) else None
 
 
 def _with_template_findings(result: Result, template: Template) -> Result:

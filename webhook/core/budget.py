@@ -40,7 +40,7 @@ def explicit_grace(overrides: Overrides, wanted: Budget, spec: int, path: str) -
     if total >= least:
         return total, []
     if total < spec:
-        why = f"must not be below the pod's own grace period of {spec} s"
+        why = f"must not be below the pod's grace period of {spec} s"
     else:
         why = f"must be at least {least}: settle {wanted.settle} + reserve {wanted.reserve} + 1 s to drain"
     return None, [bad_name(path, names.GRACE, str(total), why)]

@@ -5,6 +5,7 @@ Only findings are made here, nothing is changed. No secret is ever repeated in a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -27,7 +28,7 @@ class View:
     path: str  # field path of the pod template with a trailing dot, or empty
     server: Server
     endpoint: Endpoint
-    existing: Existing
+    kept: Existing | None  # the user's hook, where it stays alone
     profile: Profile
     budget: Budget
     catalog: Catalog
@@ -69,25 +70,27 @@ def _command_findings(view: View) -> Iterator[Finding]:
         message = f"the shell stays PID 1 and may not pass SIGTERM on: write `exec {_program(server)}`"
         yield _warn(Reason.PID1_SHELL, f"{view.at}.{where}", message)
     if view.endpoint.metrics_off and profile.metrics is not None:
-        fix = ", ".join((*profile.metrics.on.flags, *profile.metrics.on.env)) or "remove " + ", ".join(
-            profile.metrics.off.flags
-        )
-        message = f"the gauges of {profile.title} are off, so only connections tell whether it is idle: {fix}"
+        on, off = profile.metrics.on, profile.metrics.off
+        fixes = [f"set {' or '.join((*on.flags, *on.env))}"] if on.flags or on.env else []
+        fixes += [f"remove {' or '.join((*off.flags, *off.env))}"] if off.flags or off.env else []
+        message = f"the gauges of {profile.title} are off, so only connections tell whether it is idle"
+        message += ": " + ", ".join(fixes) if fixes else ""
         yield _warn(Reason.METRICS_OFF, view.at, message)
     cap = setting_value(server.command, profile.shutdown.cap)
-    if cap is not None and cap.isdigit() and int(cap) > view.budget.reserve:
+    if cap is not None and re.fullmatch("[0-9]{1,9}", cap) and int(cap) > view.budget.reserve:
         message = (
             f"the engine's own limit of {cap} s after SIGTERM is longer than the reserve of {view.budget.reserve} s: "
             "set reserve-seconds to it, or leave the flag out"
         )
         yield _warn(Reason.NATIVE_CAP, view.at, message, int(cap))
-    if view.existing.is_user and view.existing.is_weak:
+    if view.kept is not None and view.kept.is_weak:
         message = "this hook does not wait for the engine's requests: existing-hook: chain runs both"
         yield _warn(Reason.WEAK_HOOK, f"{view.at}.lifecycle.preStop", message)
 
 
 def _program(server: Server) -> str:
-    return " ".join(server.command.argv[:2]) or "the server"
+    """Return the program alone: its arguments may hold a key."""
+    return f"{server.command.argv[0]} …" if server.command.argv else "the server"
 
 
 def _port_findings(view: View) -> Iterator[Finding]:

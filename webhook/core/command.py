@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import fnmatch
 import re
-import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 
 from webhook.core.profile import Json, Match, Setting
+from webhook.core.shell import MOST_EXPANDED, MOST_PROGRAMS, programs, script_of, without_prefixes
 
-_SHELLS = frozenset({"sh", "bash", "ash", "dash", "zsh", "ksh", "mksh"})
-_PREFIXES = frozenset({"exec", "nohup", "time", "env", "command"})
-_ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.DOTALL)
+MOST_FLAG = 80  # characters of a flag that may be one; the cache must not keep what a manifest holds
+MOST_IMAGE = 1024  # characters of an image's name that are looked at
+_PROGRAM = re.compile(r"(?:^|/)python[0-9.]*$|\.(?:py|sh)$")  # as the first word of args: no argument of an engine
 _REFERENCE = re.compile(r"\$\$|\$\(([A-Za-z_][A-Za-z0-9_.-]*)\)")
-_SHELL_VARIABLE = re.compile(r"\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)(?::?[-=]([^}$]*))?\})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,101 +70,60 @@ class Start:
 def start_of(container: Json) -> Start:
     """Read command, args and environment of a container."""
     env, unknown = _environment(container)
-    command = [str(word) for word in container.get("command") or []]
-    words = [_expand(word, env) for word in command + [str(word) for word in container.get("args") or []]]
-    script = _shell_script(words)
-    found: tuple[Command, ...]
+    command, references = container.get("command") or [], _References(env)
+    words = [references.expand(str(word)) for word in (*command, *(container.get("args") or ()))]
+    script = script_of(words)
     if script is None:
-        found = (command_of(tuple(words), env),) if words else ()
+        program, assigned, _ = without_prefixes(words)
+        found = [command_of(tuple(program), env | assigned if assigned else env)] if program else []
     else:
-        found = tuple(_shell_commands(script, env))
-    return Start(found, script is not None, not command, env, unknown)
+        scope = env | {name: f"${{{name}}}" for name in unknown}
+        run = islice(programs(script, scope, is_open=bool(container.get("envFrom"))), MOST_PROGRAMS)
+        found = [command_of(item.words, item.env, replaces_shell=item.replaces_shell) for item in run]
+    is_program = script is not None or (bool(words) and _PROGRAM.search(words[0]) is not None)
+    return Start(tuple(found), script is not None, not command and not is_program, env, unknown)
 
 
 def _environment(container: Json) -> tuple[dict[str, str], frozenset[str]]:
     """Literal variables with `$(NAME)` expanded, and the names whose value is not written here."""
     known: dict[str, str] = {}
     unknown: set[str] = set()
+    references = _References(known)
     for item in container.get("env") or []:
-        if isinstance(item, dict) and isinstance(item.get("name"), str):
-            if isinstance(item.get("value"), str):
-                known[item["name"]] = _expand(item["value"], known)
-            elif item.get("valueFrom"):
-                unknown.add(item["name"])
+        name = item.get("name") if isinstance(item, dict) else None
+        if not isinstance(name, str):
+            continue
+        value = item.get("value")
+        if item.get("valueFrom"):  # of several entries with one name the last one counts
+            unknown.add(name)
+            known.pop(name, None)
+        elif isinstance(value, str):
+            known[name] = references.expand(value)
+            unknown.discard(name)
     return known, frozenset(unknown)
 
 
-def _expand(text: str, env: Mapping[str, str]) -> str:
-    """Expand `$(NAME)` as the kubelet does; an unknown name stays as it is, `$$` is a literal `$`."""
-    if "$" not in text:
-        return text
-    return _REFERENCE.sub(lambda found: env.get(found[1], found[0]) if found[1] else "$", text)
+class _References:
+    """Expands `$(NAME)` as the kubelet does; an unknown name stays as it is, `$$` is a literal `$`.
 
+    What all expansions of a container add is limited: twenty variables that double each other are a gigabyte.
+    """
 
-def _shell_script(words: list[str]) -> str | None:
-    """Return the script of `sh -c SCRIPT`, also behind `env` and with other options before `-c`."""
-    for index, word in enumerate(words[:3]):
-        if word.rsplit("/", 1)[-1] in _SHELLS:
-            rest = words[index + 1 :]
-            for position, option in enumerate(rest[:-1]):
-                if re.fullmatch(r"-[a-z]*c[a-z]*", option):
-                    return rest[position + 1]
-                if not option.startswith(("-", "+")) and (position == 0 or rest[position - 1] not in {"-o", "+o"}):
-                    break
-    return None
+    def __init__(self, env: Mapping[str, str]) -> None:
+        self.env, self.room = env, MOST_EXPANDED
 
+    def expand(self, text: str) -> str:
+        """Expand the references in one text."""
+        return _REFERENCE.sub(self._value, text) if "$" in text else text
 
-def _shell_commands(script: str, env: Mapping[str, str]) -> Iterable[Command]:
-    """Split a shell string into its simple commands; assignments before and between them count."""
-    scope = dict(env)
-    for segment in _segments(script):
-        words = [_shell_expand(word, scope) for word in segment]
-        local = dict(scope)
-        replaces = False
-        while words and (words[0] in _PREFIXES or _ASSIGNMENT.fullmatch(words[0])):
-            assigned = _ASSIGNMENT.fullmatch(words[0])
-            if assigned:
-                local[assigned[1]] = assigned[2]
-            replaces = replaces or words[0] == "exec"
-            words = words[1:]
-        if not words or words[0] in {"export", "set"}:
-            scope |= local
-            scope |= {found[1]: found[2] for word in words[1:] if (found := _ASSIGNMENT.fullmatch(word))}
-            continue
-        yield command_of(tuple(words), local, replaces_shell=replaces)
-
-
-def _segments(script: str) -> list[list[str]]:
-    """Words of each simple command. A string that no shell could read is split at blanks."""
-    text = re.sub(r"\\\r?\n", " ", script)
-    text = re.sub(r"(?m)^\s*#.*$", "", text).replace("\n", " ; ")
-    lexer = shlex.shlex(text, posix=True, punctuation_chars=";&|()<>")
-    lexer.whitespace_split = True
-    lexer.commenters = ""
-    try:
-        words = list(lexer)
-    except ValueError:
-        words = text.split()
-    segments: list[list[str]] = [[]]
-    skipping = False
-    for word in words:
-        if set(word) <= set(";&|()"):
-            segments.append([])
-            skipping = False
-        elif set(word) <= set("<>&"):
-            skipping = True  # a redirection and its target are no words of the program
-        elif skipping:
-            skipping = False
-        else:
-            segments[-1].append(word)
-    return [segment for segment in segments if segment]
-
-
-def _shell_expand(word: str, env: Mapping[str, str]) -> str:
-    """Expand `$NAME`, `${NAME}` and `${NAME:-default}`; what is unknown stays as it is."""
-    if "$" not in word:
-        return word
-    return _SHELL_VARIABLE.sub(lambda found: env.get(found[1] or found[2], found[3] or found[0]), word)
+    def _value(self, found: re.Match[str]) -> str:
+        if found[1] is None:
+            return "$"
+        value = self.env.get(found[1])
+        if value is None or len(value) > self.room:
+            return found[0]
+        self.room -= len(value)
+        return value
 
 
 def command_of(argv: tuple[str, ...], env: Mapping[str, str], *, replaces_shell: bool = True) -> Command:
@@ -174,38 +133,49 @@ def command_of(argv: tuple[str, ...], env: Mapping[str, str], *, replaces_shell:
         if word.startswith("-"):
             name, joined, value = word.partition("=")
             following = argv[place + 1] if place + 1 < len(argv) else None
-            options[_flag_name(name)] = Option(place, value if joined else following, bool(joined))
+            options[_flag_name(name) if len(name) < MOST_FLAG else name] = Option(
+                place, value if joined else following, bool(joined)
+            )
     return Command(argv, replaces_shell, env, options)
 
 
+@lru_cache(maxsize=4096)
 def _flag_name(name: str) -> str:
     """`--a_b` is `--a-b`: engines' parsers take both spellings."""
     return name.replace("_", "-") if name.startswith("--") else name
 
 
-_split = lru_cache(maxsize=1024)(str.split)  # of patterns only, which come from profiles
+@lru_cache(maxsize=4096)
+def _pattern(words: str) -> tuple[str, tuple[str, ...]]:
+    """Split a pattern of a profile into its first word and the rest."""
+    first, *rest = words.split()
+    return first, tuple(rest)
 
 
 def has_words(command: Command, words: str) -> bool:
     """Say whether words stand next to each other; a program's path is ignored, an option's value is no program."""
-    first, *rest = _split(words)
+    first, rest = _pattern(words)
     if not rest and first.startswith("-"):
         return is_on(command, (first,))
     argv = command.argv
     for index, word in enumerate(argv):
         if word.endswith(first) and word.rsplit("/", 1)[-1] == first:
             if rest:
-                if list(argv[index + 1 : index + 1 + len(rest)]) == rest:
+                if argv[index + 1 : index + 1 + len(rest)] == rest:
                     return True
-            elif index == 0 or argv[index - 1] == "--" or not argv[index - 1].startswith("-"):
+            elif index == 0 or argv[index - 1] == "--" or "=" in argv[index - 1] or argv[index - 1][:1] != "-":
                 return True
     return False
 
 
 def flag_value(command: Command, flags: tuple[str, ...]) -> str | None:
     """Return the value of the last of these flags (`--port N`, `--port=N`), or None."""
-    found = [option for flag in flags if (option := command.options.get(_flag_name(flag))) is not None]
-    return max(found, key=lambda option: option.place).value if found else None
+    last: Option | None = None
+    for flag in flags:
+        option = command.options.get(_flag_name(flag))
+        if option is not None and (last is None or option.place > last.place):
+            last = option
+    return last.value if last else None
 
 
 def is_on(command: Command, flags: tuple[str, ...]) -> bool:
@@ -222,7 +192,15 @@ def setting_value(command: Command, setting: Setting) -> str | None:
     value = flag_value(command, setting.flags)
     if value is not None:
         return value
-    return next((command.env[name] for name in setting.env if name in command.env), None)
+    return env_value(command, setting.env)
+
+
+def env_value(command: Command, variables: tuple[str, ...]) -> str | None:
+    """Return the value of the first of these variables that is set, or None."""
+    for name in variables:
+        if name in command.env:
+            return command.env[name]
+    return None
 
 
 @lru_cache(maxsize=4096)
@@ -233,8 +211,12 @@ def repository(image: str) -> str:
     return f"{head}/{tail.split(':', 1)[0]}" if head else tail.split(":", 1)[0]
 
 
-@lru_cache(maxsize=4096)
 def is_image(image: str, globs: tuple[str, ...]) -> bool:
     """Say whether the image's repository matches one of the globs."""
+    return _is_image(image[:MOST_IMAGE], globs)
+
+
+@lru_cache(maxsize=4096)
+def _is_image(image: str, globs: tuple[str, ...]) -> bool:
     name = repository(image)
     return any(fnmatch.fnmatchcase(name, glob) for glob in globs)

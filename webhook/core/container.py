@@ -87,7 +87,7 @@ def choose(
     `port` is the text of the port annotation, `default_port` the profile's; `by_label` says that the pod's own label
     names the backend, so that an unmatched container may be taken.
     """
-    matched = [server for server in servers if server.by_command] or [server for server in servers if server.by_image]
+    matched = [server for server in servers if server.is_proven] or [server for server in servers if server.by_image]
     if matched:
         return matched
     if not by_label:

@@ -91,7 +91,7 @@ class Reason(StrEnum):
     PROBE_LOCAL = "probe_local", "The server binds localhost or a socket, which the kubelet cannot reach."
     PROBE_PORT_UNKNOWN = (
         "probe_port_unknown",
-        "The port is not known for sure; a wrong probe would keep a serving pod un-Ready.",
+        "Port, scheme or path are not known for sure; a wrong probe would keep a serving pod un-Ready.",
     )
     PROBE_FOREIGN = "probe_foreign", "The program is not known to be the profile's server."
     POST_START_ADDED = "post_start_added", "The profile has a postStart hook and the container had none."

@@ -9,17 +9,21 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from webhook.core.command import flag_value, is_on, setting_value
+from webhook.core.command import env_value, flag_value, is_on, setting_value
 from webhook.core.container import Server
 from webhook.core.profile import Port, Profile, Setting
 
 _LOCAL = ("127.", "localhost", "::1", "[::1]")
-_NUMBER = re.compile(r"(?:.*:)?([0-9]{1,5})/?")
+_NUMBER = re.compile(r"(?:.*[^:]:|\[.*\]:|:)?([0-9]{1,5})/?")  # `N`, `host:N`, `[::]:N`, `:N`, but not `::1`
+_HOST = re.compile(r"[^$:/]+|\[[^$/]*\]|[0-9a-fA-F:.]*:[0-9a-fA-F:.]*|")  # a bind address without a port
+_LARGEST_PORT = 65535
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
     """How a server is reached. `source` of the port: annotation, flag, env, default, or unknown.
+
+    `is_sure` is False where scheme, path or a default port could be set in a place that cannot be read at admission.
 
     `ports` are the candidates of the HTTP port, best first; `declared` the container's TCP ports; `is_local` says that
     only the pod itself can reach it, `is_socket` that there is no TCP port; `metrics_urls` is empty when there is no
@@ -36,6 +40,7 @@ class Endpoint:
     declared: tuple[int, ...]
     metrics_urls: tuple[str, ...]
     metrics_off: bool
+    is_sure: bool = True
 
     @property
     def port(self) -> int | None:
@@ -56,7 +61,10 @@ class Endpoint:
 def locate(server: Server, profile: Profile, port: int | None) -> Endpoint:
     """Find how a server is reached; `port` is the annotation's, already resolved to a number."""
     declared = declared_ports(server)
-    number, source = (port, "annotation") if port else _port(server, profile.http, profile.config_flags)
+    shared = not {*profile.http.setting.flags, *profile.http.setting.env}.isdisjoint(
+        (*profile.host.setting.flags, *profile.host.setting.env)
+    )
+    number, source = (port, "annotation") if port else _port(server, profile.http, profile.config_flags, shared=shared)
     host, is_socket = _host(server, profile)
     if is_socket:
         ports: tuple[int, ...] = ()
@@ -65,14 +73,46 @@ def locate(server: Server, profile: Profile, port: int | None) -> Endpoint:
     else:
         ports = _candidates(number, server, profile, declared)
     scheme = "https" if is_on(server.command, profile.tls.flags) or _env_set(server, profile.tls) else "http"
-    prefix = "/" + (setting_value(server.command, profile.base_path) or "").strip("/")
-    prefix = "" if prefix == "/" else prefix
+    base = setting_value(server.command, profile.base_path) or ""
+    prefix = "/" + base.strip("/") if base.strip("/") else ""
     urls, off = _metrics(server, profile, ports, f"{scheme}://127.0.0.1:{{}}{prefix}")
     return Endpoint(
         ports, source, scheme, prefix,
         is_local=is_socket or host.startswith(_LOCAL), is_socket=is_socket,
         extra_ports=_grpc(server, profile), declared=declared, metrics_urls=urls, metrics_off=off,
+        is_sure=_is_sure(server, profile, source, base),
     )  # fmt: skip
+
+
+def _is_sure(server: Server, profile: Profile, source: str, base: str) -> bool:
+    """Say whether nothing that cannot be read here could move the port, the scheme or the path.
+
+    | what hides it                                            | makes unsure                                  |
+    |----------------------------------------------------------|-----------------------------------------------|
+    | a configuration file                                     | all but a port that the annotation says       |
+    | the base path comes from a variable of unknown value     | everything                                    |
+    | a base path together with a key (health may ask for it)  | everything                                    |
+    | `envFrom`, or a word `$NAME` of unknown value            | an undeclared default port (see `probe.py`)   |
+    """
+    start, argv = server.start, server.command.argv
+    if flag_value(server.command, profile.config_flags) and source != "annotation":
+        return False
+    if "$" in base or start.unknown_env.intersection(profile.base_path.env):
+        return False
+    if base and (setting_value(server.command, profile.secret) or start.unknown_env.intersection(profile.secret.env)):
+        return False
+    names = (profile.http.setting.env, profile.tls.env, profile.base_path.env)
+    hidden = bool(server.container.get("envFrom")) and any(names)
+    loose = any(
+        word.startswith("$") and not argv[place - 1].startswith("-") for place, word in enumerate(argv) if place
+    )
+    is_written = source in {"annotation", "flag", "env"} or server_declares(server, profile)
+    return is_written or not (hidden or loose)
+
+
+def server_declares(server: Server, profile: Profile) -> bool:
+    """Say whether the container declares the default port of its engine."""
+    return bool({profile.http.default, profile.http.in_image} & set(declared_ports(server)))
 
 
 def declared_ports(server: Server) -> tuple[int, ...]:
@@ -87,22 +127,27 @@ def declared_ports(server: Server) -> tuple[int, ...]:
 def named_port(server: Server, name: str) -> int | None:
     """Resolve a port annotation: a number, or a name among the same container's ports."""
     if name.isascii() and name.isdigit():
-        return int(name) if 1 <= int(name[:6]) <= 65535 else None  # noqa: PLR2004  # TCP's range
+        return int(name) if len(name) <= len(str(_LARGEST_PORT)) and 1 <= int(name) <= _LARGEST_PORT else None
     for item in server.container.get("ports") or []:
         if item.get("name") == name and isinstance(item.get("containerPort"), int):
             return int(item["containerPort"])
     return None
 
 
-def _port(server: Server, port: Port, config_flags: tuple[str, ...]) -> tuple[int | None, str]:
-    """Return (number, source) of a port; a value that is no number makes it unknown."""
+def _port(server: Server, port: Port, config_flags: tuple[str, ...], *, shared: bool = False) -> tuple[int | None, str]:
+    """Return (number, source) of a port; a value that is no number makes it unknown.
+
+    `shared`: the setting holds address and port (`OLLAMA_HOST`, `--bind`), so an address alone means the default port.
+    """
     for source, text in (
         ("flag", flag_value(server.command, port.setting.flags)),
-        ("env", setting_value(server.command, Setting(env=port.setting.env))),
+        ("env", env_value(server.command, port.setting.env)),
     ):
-        if text is not None:
-            found = _NUMBER.fullmatch(text)
-            return (int(found[1]), source) if found else (None, "unknown")
+        found = _NUMBER.fullmatch(text) if text is not None else None
+        if found:
+            return (int(found[1]), source) if 1 <= int(found[1]) <= _LARGEST_PORT else (None, "unknown")
+        if text is not None and not (shared and _HOST.fullmatch(text)):
+            return None, "unknown"
     if server.start.unknown_env.intersection(port.setting.env) or flag_value(server.command, config_flags):
         return None, "unknown"
     in_image = port.in_image if server.by_image else None
@@ -123,7 +168,7 @@ def _host(server: Server, profile: Profile) -> tuple[str, bool]:
     if flag_value(server.command, profile.host.socket_flags):
         return "", True
     default = profile.host.in_image if server.by_image and profile.host.in_image else profile.host.default
-    host = setting_value(server.command, profile.host.setting) or default
+    host = (setting_value(server.command, profile.host.setting) or default).rpartition("://")[2] or default
     return host, host.endswith(".sock") or host.startswith(("unix:", "/"))
 
 

@@ -17,8 +17,9 @@ from webhook.core.profile import Json
 
 _SLEEP = re.compile(r"\s*(?:exec\s+)?(?:/\S*/)?sleep\s+([0-9]{1,6})(?:\.[0-9]+)?([smh]?)\s*;?\s*")
 _SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600}
-_POLLS_AS_TEXT = re.compile(r"grep.*requests|==?\s*[\"']?0\.0", re.DOTALL)
+_COMPARES_TEXT = re.compile(r"==?\s*[\"']?0\.0")
 CHAINED = "chained="
+_CHAINED_SLEEP = re.compile(CHAINED + r"sleep:([0-9]{1,10})")
 _ARGV_AT = 4  # sh -c SCRIPT drainhook, then parameters
 
 
@@ -45,7 +46,9 @@ class Existing:
     @property
     def is_weak(self) -> bool:
         """The hook waits or knocks, or compares metrics as text, but does not drain."""
-        return self.form in {"sleep", "tcp"} or bool(_POLLS_AS_TEXT.search(" ".join(self.argv)))
+        text = " ".join(self.argv)
+        polls_as_text = "requests" in text.partition("grep")[2] or _COMPARES_TEXT.search(text) is not None
+        return self.form in {"sleep", "tcp"} or polls_as_text
 
 
 def existing_hook(server: Server, status: Json) -> Existing:
@@ -62,14 +65,16 @@ def existing_hook(server: Server, status: Json) -> Existing:
         return _http(server, hook["httpGet"])
     seconds = look(hook, ("sleep", "seconds"))
     if isinstance(seconds, int):
-        return Existing("sleep", is_ours=_is_our_sleep(seconds, status), seconds=max(seconds, 0))
+        return Existing("sleep", is_ours=_is_our_sleep(server, seconds, status), seconds=max(seconds, 0))
     if "tcpSocket" in hook:
         return Existing("tcp")
     return Existing("unknown", refusal="its kind of handler is not known")
 
 
-def _is_our_sleep(seconds: int, status: Json) -> bool:
-    if look(status, ("hook",)) != "sleep":
+def _is_our_sleep(server: Server, seconds: int, status: Json) -> bool:
+    rungs = str(look(status, ("hook",))).split(",")
+    place = f"spec.containers[{server.index}].lifecycle.preStop"
+    if "sleep" not in rungs or place not in (look(status, ("changed",)) or ()):
         return False
     parts = [look(status, ("budget", key)) for key in ("settle", "drain")]
     return all(isinstance(part, int) for part in parts) and sum(parts) == seconds
@@ -85,7 +90,8 @@ def _exec(argv: tuple[str, ...]) -> Existing:
 
 
 def _http(server: Server, get: Json) -> Existing:
-    headers = get.get("httpHeaders") or []
+    headers = get.get("httpHeaders")
+    headers = headers if isinstance(headers, list) else []
     if any(isinstance(item, dict) and item.get("name") == names.HOOK_HEADER for item in headers):
         return Existing("http", is_ours=True)
     port = named_port(server, str(get.get("port")))
@@ -108,8 +114,8 @@ def _chained(parameters: list[str]) -> Existing:
     for word in parameters:
         if word.startswith("chain="):
             return Existing("http", is_ours=True, url=word.removeprefix("chain="))
-        if word.startswith(CHAINED + "sleep:") and word[len(CHAINED) + 6 :].isdigit():
-            return Existing("sleep", is_ours=True, seconds=int(word[len(CHAINED) + 6 :]))
+        if slept := _CHAINED_SLEEP.fullmatch(word):
+            return Existing("sleep", is_ours=True, seconds=int(slept[1]))
         if word == CHAINED + "tcp":
             return Existing("tcp", is_ours=True)
     return Existing("none", is_ours=True)

@@ -20,8 +20,10 @@ from webhook.core.hook import Rung, Site, Target, choose_rung, exec_hook, http_h
 from webhook.core.native import NativeDrain, args_place, native_drain
 from webhook.core.overrides import Overrides, bad_name
 from webhook.core.patch import Change, Tokens, field_path, look
-from webhook.core.probe import probe_reason, readiness_probe
+from webhook.core.probe import FILLED_IN, probe_reason, readiness_probe
 from webhook.core.profile import Budget, Catalog, Json, Profile
+
+_encode = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,15 +90,16 @@ def inject(candidate: Candidate) -> Result:
     _grace(candidate, budget, grace_reason, result)
     result.reasons = list(dict.fromkeys(result.reasons))
     status = _status(candidate, parts, budget, result)
-    text = json.dumps(status, sort_keys=True, separators=(",", ":"))
+    text = _encode(status)
     result.changes.append(((*candidate.tokens, "metadata", "annotations", names.STATUS), text))
     result.outcome = Outcome(field_path(candidate.tokens), tuple(result.reasons), status)
     for part in parts:
         view = View(
-            candidate.pod, candidate.path, part.server, part.endpoint, part.existing,
+            candidate.pod, candidate.path, part.server, part.endpoint, part.existing if part.keeps else None,
             candidate.profile, budget, candidate.catalog,
         )  # fmt: skip
-        result.findings += [finding for finding in check(view) if finding not in result.findings]
+        result.findings += check(view)
+    result.findings = list({(item.reason, item.path, item.message): item for item in result.findings}.values())
     return result
 
 
@@ -127,7 +130,10 @@ def _merge(candidate: Candidate, part: Part, path: str) -> None:
     existing, wanted, rung = part.existing, candidate.overrides.existing_hook, part.rung
     if existing.is_ours:
         part.chained = existing if existing.form != "none" and rung.name == "exec" else None
-        if Reason.HOOK_REPLACED in (look(candidate.status, ("reasons",)) or []):
+        if existing.form == "exec" and rung.name != "exec" and (wanted != "replace" or rung.name == "none"):
+            part.keeps = True  # no other rung can run both: the user's own hook gets its place back
+            rung.reasons[:] = [Reason.HOOK_KEPT]
+        elif rung.name != "none" and Reason.HOOK_REPLACED in (look(candidate.status, ("reasons",)) or []):
             rung.reasons.append(Reason.HOOK_REPLACED)
     elif existing.is_user:
         refusal = existing.refusal or ("" if rung.name == "exec" else "only the exec rung can run both")
@@ -177,9 +183,13 @@ def _hook(candidate: Candidate, part: Part, budget: Budget, result: Result) -> N
     tokens: Tokens = ("spec", "containers", server.index, "lifecycle", "preStop")
     result.reasons += part.rung.reasons
     if part.keeps:
+        if part.existing.is_ours:
+            result.changes.append(((*candidate.tokens, *tokens), {"exec": {"command": list(part.existing.argv)}}))
         result.kept.append(field_path(tokens))
         return
     if part.rung.name == "none":
+        if part.existing.is_ours:
+            result.changes.append(((*candidate.tokens, *tokens), None))  # null is no hook; only `add` is ever made
         return
     if part.rung.name == "exec":
         spent = budget
@@ -219,8 +229,9 @@ def _probe(candidate: Candidate, part: Part, result: Result) -> None:
     place = field_path(tokens)
     probe = readiness_probe(candidate.profile, part.endpoint)
     reason = probe_reason(part.server, part.endpoint, candidate.overrides)
-    if candidate.was_ours(place) and part.server.container.get("readinessProbe") == probe:
-        reason = Reason.PROBE_ADDED
+    present = part.server.container.get("readinessProbe")
+    if candidate.was_ours(place) and present in (probe, {**probe, **FILLED_IN}):
+        reason, probe = Reason.PROBE_ADDED, present
     result.reasons.append(reason)
     if reason is Reason.PROBE_ADDED:
         result.changes.append(((*candidate.tokens, *tokens), probe))
@@ -259,8 +270,8 @@ def _grace(candidate: Candidate, budget: Budget, reason: Reason, result: Result)
         if budget.grace > spec:
             result.changes.append(((*candidate.tokens, *tokens), budget.grace))
         result.changed.append(place)
-    elif look(candidate.pod, tokens) is not None:
-        result.kept.append(place)
+    else:
+        result.kept.append(place)  # an absent one too: the API server fills it in, and the status must not change
     result.findings += budgets.long_grace(max(budget.grace, spec), f"{candidate.path}{place}")
 
 

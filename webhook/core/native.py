@@ -15,7 +15,7 @@ from webhook.core.container import Server
 from webhook.core.decision import Finding, Level, Reason
 from webhook.core.profile import Profile
 
-_VERSION = re.compile(r":v?([0-9]+)\.([0-9]+)(?:\.([0-9]+))?")
+_VERSION = re.compile(r":v?([0-9]{1,6})\.([0-9]{1,6})(?:\.([0-9]{1,6}))?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,16 +41,21 @@ def native_drain(profile: Profile, server: Server, path: str, *, is_ours: bool) 
         return NativeDrain(is_on=True) if is_ours else _refused(path, f"the template sets {flag} itself")
     if server.start.by_shell or not server.container.get("args") or not server.is_proven:
         return _refused(path, f"there is no args list that starts the engine: write {flag} {NATIVE_RESERVE} yourself")
-    for single in profile.shutdown.single:
-        value = flag_value(server.command, (single,))
-        if value is not None and value != "1":
-            return _refused(path, f"with {single} {value} the flag completed 0 of 36 requests (measured)")
-        if value is not None:
-            break
+    several = _several(profile, server)
+    if several is not None:
+        return _refused(path, f"with {several} above 1 the flag completed 0 of 36 requests (measured)")
     found = _VERSION.search(str(server.container.get("image") or ""))
     if found and profile.shutdown.since and _numbers(found.groups()) < _numbers(profile.shutdown.since.split(".")):
         return _refused(path, f"the image is older than {profile.shutdown.since}, which has the flag first")
     return NativeDrain(is_on=True, words=(flag, str(NATIVE_RESERVE)))
+
+
+def _several(profile: Profile, server: Server) -> str | None:
+    """Return the flag that makes several API servers; the first one listed, given as 1, overrules the others."""
+    values = {flag: flag_value(server.command, (flag,)) for flag in profile.shutdown.single}
+    if next(iter(values.values()), None) == "1":
+        return None
+    return next((flag for flag, value in values.items() if value not in {None, "1"}), None)
 
 
 def _numbers(parts: tuple[str | None, ...] | list[str]) -> tuple[int, ...]:

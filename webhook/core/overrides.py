@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from webhook import names
 from webhook.core.decision import Cause, Finding, Level, Reason
@@ -24,6 +24,8 @@ KNOWN_KEYS = (
     names.IMAGE_TOOLS, names.ELASTIC_CONFIG, names.STATUS,
 )  # fmt: skip
 _WHOLE = re.compile(r"[0-9]{1,6}")  # ASCII only
+_MOST_LOOKED_UP = 10
+LABELS = (names.BACKEND, names.INJECT)
 _TOOLS = re.compile(r"none|[a-z0-9][a-z0-9._+-]*(?:,[a-z0-9][a-z0-9._+-]*)*")
 
 
@@ -43,9 +45,17 @@ class Overrides:
 
 
 def read(annotations: Mapping[str, str], inherited: Mapping[str, str], path: str) -> Overrides:
-    """Read a pod's annotations over its namespace's; `path` is the field path of the pod's annotations."""
+    """Read a pod's annotations over its namespace's; `path` is the field path of the pod's annotations.
+
+    What does not fit on the namespace is a warning: the object at hand is not at fault.
+    """
     found = Overrides()
-    _read_seconds(found, {key: inherited[key] for key in SECONDS if key in inherited}, "metadata.annotations")
+    defaults = {key: inherited[key] for key in SECONDS if isinstance(inherited.get(key), str)}
+    _read_seconds(found, defaults, "metadata.annotations")
+    found.findings = [
+        replace(finding, level=Level.WARNING, message=f"of the Namespace: {finding.message}")
+        for finding in found.findings
+    ]
     _read_seconds(found, annotations, path)
 
     def choice(key: str, allowed: tuple[str, ...]) -> str:
@@ -69,7 +79,7 @@ def read(annotations: Mapping[str, str], inherited: Mapping[str, str], path: str
             found.tools = () if compact == "none" else tuple(compact.split(","))
         else:
             found.findings.append(_bad(path, names.IMAGE_TOOLS, tools, 'must be "none" or names such as "sh,curl"'))
-    found.findings.extend(_unknown_keys(annotations, path))
+    found.findings.extend(unknown_keys(annotations, path))
     return found
 
 
@@ -86,19 +96,36 @@ def _read_seconds(found: Overrides, annotations: Mapping[str, str], path: str) -
             )
 
 
-def _unknown_keys(annotations: Mapping[str, str], path: str) -> list[Finding]:
-    """Report keys that nobody reads: a misspelt one does nothing, silently."""
+def unknown_keys(annotations: Mapping[str, str], path: str) -> list[Finding]:
+    """Report annotations that nobody reads: a misspelt one does nothing, silently."""
+    unread = [key for key in annotations if key.startswith(names.DOMAIN + "/") and key not in KNOWN_KEYS]
     return [
-        Finding(
-            Reason.UNKNOWN_KEY,
-            Level.WARNING,
-            f"{path}[{key}]",
-            f"unknown annotation{nearest(key, KNOWN_KEYS)}",
-            cause=Cause.NOT_SUPPORTED,
-        )
-        for key in annotations
-        if key.startswith(names.DOMAIN + "/") and key not in KNOWN_KEYS
+        _unread(f"{path}[{key}]", "is a label here" if key in LABELS else f"unknown annotation{close}")
+        for key, close in _with_nearest(unread, KNOWN_KEYS)
     ]
+
+
+def label_findings(labels: Mapping[str, str], path: str) -> list[Finding]:
+    """Report labels that nobody reads, and an opt-out that would not work."""
+    unread = [key for key in labels if key.startswith(names.DOMAIN + "/") and key not in LABELS]
+    found = [
+        _unread(f"{path}[{key}]", "is an annotation" if key in KNOWN_KEYS else f"unknown label{close}")
+        for key, close in _with_nearest(unread, LABELS)
+    ]
+    inject = labels.get(names.INJECT, names.INJECT_DISABLED)
+    if inject not in (names.INJECT_ENABLED, names.INJECT_DISABLED):
+        message = f'only "{names.INJECT_DISABLED}" opts a pod out'
+        found.append(_bad(path, names.INJECT, inject, message, Cause.NOT_SUPPORTED))
+    return found
+
+
+def _with_nearest(keys: list[str], known: Iterable[str]) -> list[tuple[str, str]]:
+    """Look up near words for the first keys only: it takes half a millisecond, and a pod may hold thousands."""
+    return [(key, nearest(key, known) if place < _MOST_LOOKED_UP else "") for place, key in enumerate(keys)]
+
+
+def _unread(path: str, message: str) -> Finding:
+    return Finding(Reason.UNKNOWN_KEY, Level.WARNING, path, message, cause=Cause.NOT_SUPPORTED)
 
 
 def _bad(path: str, key: str, value: str, message: str, cause: Cause = Cause.INVALID) -> Finding:

@@ -7,6 +7,7 @@ Python's `jsonpatch` agree (`replace` of a missing key, index -1 and path "" are
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 
 from webhook.core.profile import Json
 
@@ -17,11 +18,13 @@ Change = tuple[Tokens, Json]
 """A value that should stand at a place."""
 
 
+@lru_cache(maxsize=4096)
 def pointer(tokens: Tokens) -> str:
     """Write tokens as an RFC 6901 pointer (`~` is escaped before `/`)."""
     return "".join("/" + str(token).replace("~", "~0").replace("/", "~1") for token in tokens)
 
 
+@lru_cache(maxsize=4096)
 def field_path(tokens: Tokens) -> str:
     """Write tokens as Kubernetes prints a field: `spec.containers[0]`, `metadata.annotations[drainhook.dev/port]`."""
     text = ""

@@ -64,6 +64,7 @@ KINDS: dict[tuple[str, str], Kind] = {
 }
 
 _SEARCH_DEPTH = 8
+_LISTS = 8  # Lists within Lists
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +106,7 @@ def is_list(obj: Json) -> bool:
 
 def members(obj: Json, at: Tokens = ()) -> Iterator[tuple[Tokens, Json]]:
     """Yield the object, or the objects of a List, with their places."""
-    if not is_list(obj):
+    if not is_list(obj) or len(at) >= _LISTS * 2:
         yield at, obj
         return
     for index, item in enumerate(obj["items"]):
@@ -150,6 +151,8 @@ def _search(obj: Json, at: Tokens) -> Iterator[Tokens]:
             yield at
         return
     for key, value in obj.items():
+        if not isinstance(key, str):
+            continue
         if isinstance(value, list):
             for index, item in enumerate(value):
                 yield from _search(item, (*at, key, index))
@@ -164,8 +167,8 @@ def malformed(pod: Json) -> tuple[Tokens, str] | None:
             return at, "must be a mapping"
     for at in (("metadata", "labels"), ("metadata", "annotations")):
         for key, value in (look(pod, at) or {}).items():
-            if not isinstance(value, str):
-                return (*at, str(key)), "must be a string: put the value in quotes"
+            if not isinstance(key, str) or not isinstance(value, str):
+                return (*at, str(key)), "must be a string: put key and value in quotes"
     grace = look(pod, ("spec", "terminationGracePeriodSeconds"))
     if grace is not None and (isinstance(grace, bool) or not isinstance(grace, int)):
         return ("spec", "terminationGracePeriodSeconds"), "must be a whole number of seconds"
@@ -176,10 +179,10 @@ def malformed(pod: Json) -> tuple[Tokens, str] | None:
     return None
 
 
-_CONTAINER_TYPES: dict[str, type] = {
-    "image": str,
-    **dict.fromkeys(("command", "args", "env", "ports", "volumeMounts"), list),
-    **dict.fromkeys(("lifecycle", "readinessProbe", "livenessProbe", "startupProbe"), dict),
+_CONTAINER_TYPES: dict[str, tuple[type, str]] = {
+    "image": (str, "string"),
+    **dict.fromkeys(("command", "args", "env", "ports", "volumeMounts"), (list, "list")),
+    **dict.fromkeys(("lifecycle", "readinessProbe", "livenessProbe", "startupProbe"), (dict, "mapping")),
 }
 
 
@@ -198,11 +201,12 @@ def _malformed_containers(containers: Json, at: Tokens) -> tuple[Tokens, str] | 
 
 
 def _malformed_container(container: Json) -> tuple[Tokens, str] | None:
-    for key, kind in _CONTAINER_TYPES.items():
-        if not isinstance(container.get(key), kind | None):
-            return (key,), f"must be a {'mapping' if kind is dict else 'string' if kind is str else 'list'}"
+    for key, (kind, title) in _CONTAINER_TYPES.items():
+        value = container.get(key)
+        if value is not None and not isinstance(value, kind):
+            return (key,), f"must be a {title}"
     for key in ("env", "ports"):
-        for number, item in enumerate(container.get(key) or []):
+        for number, item in enumerate(container.get(key) or ()):
             if not isinstance(item, dict):
                 return (key, number), "must be a mapping"
     for key in ("preStop", "postStart"):
@@ -219,7 +223,10 @@ def is_left_alone(pod: Json) -> Reason | None:
     systems = [look(pod, ("spec", "os", "name")), *(selector.get(label) for label in names.OS_LABELS)]
     if "windows" in systems:
         return Reason.WINDOWS_POD
-    owners = look(pod, ("metadata", "ownerReferences"))
-    if any(isinstance(owner, dict) and owner.get("kind") == "Job" for owner in owners or []):
-        return Reason.BATCH_JOB
-    return None
+    return Reason.BATCH_JOB if any(owner.get("kind") == "Job" for owner in owners(pod)) else None
+
+
+def owners(obj: Json) -> list[Json]:
+    """Return the owner references of an object; what is no such thing counts as absent."""
+    found = look(obj, ("metadata", "ownerReferences"))
+    return [owner for owner in found if isinstance(owner, dict)] if isinstance(found, list) else []

@@ -22,8 +22,9 @@ def wrong_object_findings(root: Json) -> Iterator[Finding]:
                 continue
             there = field_path((*at, *template.labels[:-1]))
             for group in ("labels", "annotations"):
+                below = look(obj, (*template.labels[:-1], group))
                 for key in _our_keys(look(obj, ("metadata", group))):
-                    if key in (look(obj, (*template.labels[:-1], group)) or {}):
+                    if isinstance(below, dict) and key in below:
                         continue
                     yield Finding(
                         Reason.WRONG_OBJECT,

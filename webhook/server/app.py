@@ -24,6 +24,7 @@ from webhook.core.profile import Catalog, Json
 from webhook.core.review import Review, ReviewFault, decision_key, open_answer, parse, reasons, respond
 from webhook.server.log import Log
 from webhook.server.metrics import Metrics
+from webhook.server.recall import Recall
 
 MAX_BODY_BYTES: Final = 7 << 20  # an UPDATE carries two objects of up to 3 MB each
 JSON: Final = "application/json"
@@ -80,6 +81,7 @@ class Endpoint:
         self._path = path
         self._decider = decider
         self._other = other
+        self._judge = Recall(self._judged)
 
     async def handle(self, request: HttpRequest) -> Response:
         """Answer one HTTP request; the content type is looked at before the body is read (W10)."""
@@ -112,14 +114,20 @@ class Endpoint:
         except Exception as error:  # noqa: BLE001 (the one place: a bug of ours must not block anybody's pod)
             return self._failed(review, error, started)
 
-    def _decided(self, review: Review, started: float) -> Response:
-        """Decide, prove, answer, count and log."""
-        context, request = self._context, review.request
-        decision = self._decider(request, context.catalog, context.policy)
+    def _judged(self, request: Request) -> tuple[Decision, bool]:
+        """Decide, and say whether a patch is proven (W5)."""
+        catalog, policy = self._context.catalog, self._context.policy
+        decision = self._decider(request, catalog, policy)
         if not isinstance(decision, (Allow, self._other)):
             raise TypeError(type(decision).__name__)
+        return decision, not isinstance(decision, Patch) or prove(request, decision, catalog, policy)
+
+    def _decided(self, review: Review, started: float) -> Response:
+        """Answer, count and log what was decided."""
+        context, request = self._context, review.request
+        decision, is_proven = self._judge(request)
         key, notes = decision_key(decision), []
-        if isinstance(decision, Patch) and not prove(request, decision, context.catalog, context.policy):
+        if isinstance(decision, Patch) and not is_proven:
             context.metrics.proof_failures.inc()
             decision = Allow(decision.outcomes, decision.findings)
             key, notes = "unproven", [UNPROVEN]

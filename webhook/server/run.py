@@ -7,6 +7,7 @@ listener closes, what is in flight is answered, and the process ends with 0. A s
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
 import signal
 import time
@@ -35,20 +36,25 @@ class Service:
     """One admission server with its metrics, from bound sockets to the last answer."""
 
     def __init__(self, settings: Settings, catalog: Catalog, log: Log | None = None) -> None:
-        """Bind the sockets and load the certificate. Raises StartError."""
+        """Bind the sockets, then load or make the certificate. Raises StartError.
+
+        In this order, so that a start that fails for its port does not replace the CA file of a server that runs.
+        """
         self._settings = settings
         self.metrics = Metrics()
         self.health = Health("starting")
         self.log = log or Log(settings.log_level)
-        self._files, self._served = self._identity()
         context = Context(catalog, settings.policy, self.metrics, self.log, self.health)
-        admission = bind(self._host, settings.port, "--port")
+        with contextlib.ExitStack() as undo:
+            admission = undo.enter_context(bind(self._host, settings.port, "--port"))
+            side = settings.metrics_port and undo.enter_context(
+                bind(self._host, settings.metrics_port, "--metrics-port")
+            )
+            self._files, self._served = self._identity()
+            undo.pop_all()
         self.port: int = admission.getsockname()[1]
         self._admission = Listener(create_app(context), admission, self._served.context)
-        self._side: Listener | None = None
-        if settings.metrics_port:
-            side = bind(self._host, settings.metrics_port, "--metrics-port")
-            self._side = Listener(create_page(self.metrics), side)
+        self._side = Listener(create_page(self.metrics), side) if side else None
 
     @property
     def _host(self) -> str | None:
@@ -63,7 +69,7 @@ class Service:
 
     async def run(self, stop: Stop, announce: Callable[[str], None]) -> None:
         """Serve until told to stop, then drain."""
-        asyncio.get_running_loop().set_exception_handler(self._loop_fault)
+        asyncio.get_running_loop().set_exception_handler(fault_handler(self.log))
         watcher = asyncio.create_task(self._watch())
         for listener in self._listeners():
             await listener.open()
@@ -119,11 +125,16 @@ class Service:
         if self._files is not None:
             await watch(self._files, self._served, self.metrics, self.log, seconds=self._settings.reload_seconds)
 
-    def _loop_fault(self, _loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        """Keep what port scanners and TCP probes do out of the log; anything but a broken connection is a fault."""
+
+def fault_handler(log: Log) -> Callable[[asyncio.AbstractEventLoop, dict[str, Any]], None]:
+    """Make the loop's handler of lost exceptions: what port scanners and TCP probes break is said at debug only."""
+
+    def handle(_loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         error = context.get("exception")
         level = "debug" if isinstance(error, OSError) else "error"
-        self.log.line(level, "loop", message=str(context.get("message")), error=type(error).__name__)
+        log.line(level, "loop", message=str(context.get("message")), error=type(error).__name__)
+
+    return handle
 
 
 def run(settings: Settings, catalog: Catalog, announce: Callable[[str], None]) -> None:

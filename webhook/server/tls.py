@@ -42,8 +42,8 @@ def load(pair: Pair) -> ssl.SSLContext:
         try:
             context.load_cert_chain(path, password="")  # an encrypted key must fail, not ask the terminal
         except ssl.SSLError as error:
-            why = (error.reason or "unreadable").lower().replace("_", " ")
-            raise BadPairError(f"The certificate and key do not form a pair: {why}.") from None
+            why = "do not form a pair" if "MISMATCH" in (error.reason or "") else "cannot be read"
+            raise BadPairError(f"The certificate and key {why}.") from None
     return context
 
 

@@ -1,0 +1,71 @@
+"""The third door: `drainhook patch` and `drainhook validate`, run in this process. No claim is made here.
+
+Cases with the same options are done in one run, as a folder of manifests would be; each takes its share of the output.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+from functools import lru_cache
+from pathlib import Path
+
+from tests.conformance.case import ROOT, all_cases
+from webhook.cli.main import run
+
+Key = tuple[str, str, str]
+
+
+def key_of(case) -> Key:
+    """Return what a run depends on: version, profiles, and a case of its own where Namespace documents stand."""
+    options = case.options
+    profiles = str(case.folder / options["profiles"]) if "profiles" in options else ""
+    alone = "kind: Namespace" in (case.folder / "input.yaml").read_text("utf-8") or case.is_text
+    return options.get("kubernetes", ""), profiles, case.name if alone else ""
+
+
+@lru_cache(maxsize=None)
+def _together() -> dict[Key, list[Path]]:
+    found: dict[Key, list[Path]] = {}
+    for case in all_cases():
+        if "cli" in case.doors:
+            found.setdefault(key_of(case), []).append(case.folder / "input.yaml")
+    return found
+
+
+@lru_cache(maxsize=None)
+def _output(command: str, key: Key) -> str:
+    kubernetes, profiles, _ = key
+    arguments = [command, "-o", "patch" if command == "patch" else "json"]
+    arguments += ["--kubernetes-version", kubernetes] if kubernetes else []
+    arguments += ["--profiles", profiles] if profiles else []
+    for file in _together()[key]:
+        arguments += ["-f", str(file)]
+    out, err = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = run(arguments)
+    assert code in {0, 1}, err.getvalue()
+    return out.buffer.getvalue().decode("utf-8")
+
+
+def patches(case):
+    """Return the patch of each document of a case, in order."""
+    lines = [json.loads(line) for line in _output("patch", key_of(case)).splitlines()]
+    return [line for line in lines if _is_of(line["file"], case)]
+
+
+def findings(case):
+    """Return what `validate` finds in a case, in order."""
+    return [row for row in json.loads(_output("validate", key_of(case)))["findings"] if _is_of(row["file"], case)]
+
+
+def _is_of(file, case):
+    return Path(file).resolve().relative_to(ROOT).parent.as_posix() == case.name
+
+
+def text_said(case):
+    """Return what is said of a manifest whose text is the point: findings with their line, and who is patched."""
+    said = [f"{row['level']} {row['reason']} line {row['line']}: {row['message']}" for row in findings(case)]
+    done = [f"{line['kind']}/{line['name']}" for line in patches(case) if line["patch"]]
+    return {"findings": said, "patched": done}

@@ -1,0 +1,72 @@
+"""The options that `patch` and `validate` share, and the settings that they make. Nothing is read or decided here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from webhook.cli.offline import Settings
+    from webhook.core.profile import Catalog, Json
+
+Command = Callable[..., Any]
+
+_OPTIONS = (
+    click.argument("names", metavar="[FILE]...", nargs=-1),
+    click.option(
+        "-f", "--filename", "files", metavar="FILE|DIR|GLOB|-", multiple=True,
+        help="Manifests: files, folders (all below), globs, - for standard input; repeatable.",
+    ),
+    click.option(
+        "-n", "--namespace", default="default", show_default=True, help="Namespace of objects that name none."
+    ),
+    click.option(
+        "--kubernetes-version", metavar="V", help="Version of the cluster, like 1.30. [default: 1.28 is assumed]"
+    ),
+    click.option(
+        "--profiles", "directories", metavar="DIR", multiple=True, type=click.Path(path_type=Path),
+        help="Folder of profiles of your own; repeatable, the later one wins.",
+    ),
+    click.option("--skip-invalid-profiles", is_flag=True, help="Go on with the valid profiles instead of stopping."),
+)  # fmt: skip
+
+
+def inputs(command: Command) -> Command:
+    """Add the options that name the input and the settings."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def load_catalog(directories: Iterable[Path], *, skip_invalid: bool = False) -> Catalog:
+    """Return the catalog; faults in the user's profiles are printed, and stop the run unless they may be skipped."""
+    from webhook.catalog import InvalidProfiles, load  # noqa: PLC0415  # only commands that decide need profiles
+
+    try:
+        catalog, faults = load(tuple(directories), skip_invalid=skip_invalid)
+    except InvalidProfiles as error:
+        for fault in error.faults:
+            click.echo(f"{fault.path}:{fault.line}: error: {fault.field}: {fault.message}", err=True)
+        raise SystemExit(2) from None
+    for fault in faults:
+        click.echo(f"{fault.path}:{fault.line}: warning: {fault.field}: {fault.message}", err=True)
+    return catalog
+
+
+def settings_of(flags: Mapping[str, Json]) -> Settings:
+    """Make the settings of a run from its flags. Raises click.UsageError."""
+    from webhook import __version__  # noqa: PLC0415
+    from webhook.cli.offline import Settings  # noqa: PLC0415
+    from webhook.core.decision import Policy  # noqa: PLC0415
+    from webhook.settings import parse_kubernetes_version  # noqa: PLC0415
+
+    version = flags["kubernetes_version"]
+    try:
+        policy = Policy(__version__, parse_kubernetes_version(version) if version else None, deny_pods=True)
+    except ValueError as error:
+        raise click.UsageError(f"--kubernetes-version: {error}") from None
+    catalog = load_catalog(flags["directories"], skip_invalid=flags["skip_invalid_profiles"])
+    return Settings(catalog, policy, flags["namespace"])

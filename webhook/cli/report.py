@@ -1,0 +1,95 @@
+"""A validation as text, JSON, JUnit or SARIF: what was checked, what was found, and where. Values in, text out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from webhook.cli.documents import Placed
+from webhook.core.decision import Level
+from webhook.core.profile import Json
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """One document that was looked at, and its findings."""
+
+    file: str
+    index: int
+    subject: str
+    findings: tuple[Placed, ...]
+
+
+@dataclass(slots=True)
+class Report:
+    """A whole run."""
+
+    checked: list[Checked] = field(default_factory=list)
+    fail_on_warning: bool = False
+
+    @property
+    def findings(self) -> Iterator[Placed]:
+        """Yield all findings in the order of the input."""
+        for checked in self.checked:
+            yield from checked.findings
+
+    @property
+    def has_failed(self) -> bool:
+        """Say whether any finding is bad enough to fail the run."""
+        return any(self.fails(placed) for placed in self.findings)
+
+    def fails(self, placed: Placed) -> bool:
+        """Say whether a finding fails the run."""
+        return placed.is_error or self.fail_on_warning
+
+    def count(self, level: Level) -> int:
+        """Count the findings of a level."""
+        return sum(placed.finding.level is level for placed in self.findings)
+
+
+def render(report: Report, output: str) -> str:
+    """Return the report in one of the formats, without a line end."""
+    if output == "text":
+        return _text(report)
+    if output == "json":
+        return _json(report)
+    if output == "junit":
+        from webhook.cli.junit import junit  # noqa: PLC0415
+
+        return junit(report)
+    from webhook.cli.sarif import sarif  # noqa: PLC0415
+
+    return sarif(report)
+
+
+def _text(report: Report) -> str:
+    from webhook.cli.explain import finding_line  # noqa: PLC0415
+
+    lines = [finding_line(placed) for placed in report.findings]
+    errors, warnings = report.count(Level.ERROR), report.count(Level.WARNING)
+    lines.append(f"{len(report.checked)} documents, {errors} errors, {warnings} warnings")
+    return "\n".join(lines)
+
+
+def _json(report: Report) -> str:
+    rows = [row(placed) for placed in report.findings]
+    counts = {"errors": report.count(Level.ERROR), "warnings": report.count(Level.WARNING)}
+    return json.dumps({"documents": len(report.checked), **counts, "findings": rows}, indent=2, ensure_ascii=False)
+
+
+def row(placed: Placed) -> dict[str, Json]:
+    """Return a finding as JSON."""
+    finding = placed.finding
+    return {
+        "file": placed.file,
+        "line": placed.line,
+        "column": placed.column,
+        "subject": placed.subject,
+        "level": finding.level.value,
+        "reason": finding.reason.value,
+        "path": finding.path,
+        "message": finding.message,
+        "value": finding.value,
+        "cause": finding.cause.value,
+    }
