@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from demo.engine import HOST
+from demo.engine import HOST, EngineError
 
 _PATH = "/v1/chat/completions"
 _TIMEOUT_SECONDS = 120.0
@@ -110,7 +110,7 @@ class Stream(threading.Thread):
 
 
 def tokens_per_second(port: int, streams: int, key: str = "") -> float:
-    """Measure the speed of each of `streams` on the idle engine, so that load can be sized in seconds everywhere."""
+    """Measure the speed of each of `streams` on the idle engine, to size load in seconds on any machine."""
     Stream("warm-up", port, Ask(20, key)).run()
     probes = [Stream(f"probe {n}", port, Ask(200, key)) for n in range(streams)]
     for probe in probes:
@@ -118,5 +118,5 @@ def tokens_per_second(port: int, streams: int, key: str = "") -> float:
     for probe in probes:
         probe.join()
         if probe.fate is not Fate.COMPLETED:
-            raise http.client.HTTPException(f"{probe.name} was {probe.fate}: {probe.error}")
-    return min(probe.tokens / (probe.ended - probe.sent) for probe in probes)
+            raise EngineError(f"{probe.name} was {probe.fate}: {probe.error}")
+    return max(probe.tokens / (probe.ended - probe.sent) for probe in probes)

@@ -19,7 +19,9 @@ from demo.story import Act, Trip
 from webhook import names
 
 _LANE_WIDTH = 56
-_SCRIPT_LINES = 8
+_SCRIPT_LINES = 6
+_WIDTH = 118
+_BLOCKS = ("- |", "- |-", "- |+")  # how YAML opens a text of several lines in a list
 _HANDLERS = ("exec", "tcpSocket", "grpc")
 _COLUMNS = ("backend", "hook", "budget", "probe", "reasons")
 _COLOURS = {Fate.COMPLETED: "green", Fate.LOST: "red", Fate.REFUSED: "red"}
@@ -77,15 +79,18 @@ def diff(text: str) -> None:
 
 
 def shortened(lines: Sequence[str]) -> list[str]:
-    """Cut the drain script, from its `#!/bin/sh` on, to its first lines and say how many were left out."""
-    start = next((n for n, line in enumerate(lines) if line.lstrip("+ ").lstrip("|- ").startswith("#!/bin/sh")), None)
-    if start is None:
-        return [line if len(line) <= 160 else f"{line[:150]} … ({len(line)} characters)" for line in lines]  # noqa: PLR2004  # a screen
-    indent = _indent(lines[start])
+    """Cut the drain script to its first lines, saying how many were left out, and lines wider than a screen."""
+    narrow = [line if len(line) <= _WIDTH else f"{line[: _WIDTH - 1]}…" for line in lines]
+    opening = next((n for n, line in enumerate(lines) if line.startswith("+") and line.endswith(_BLOCKS)), None)
+    if opening is None:
+        return narrow
+    start, indent = opening + 1, _indent(lines[opening + 1])
     end = next((n for n in range(start, len(lines)) if _is_over(lines[n], indent)), len(lines))
-    cut = max(0, end - start - _SCRIPT_LINES)
-    note = [f"+{' ' * indent}… {cut} more lines of drain_scripts/drain.sh"] if cut else []
-    return [*lines[: min(end, start + _SCRIPT_LINES)], *note, *lines[end:]]
+    cut = end - start - _SCRIPT_LINES
+    if cut <= 0:
+        return narrow
+    note = f"+{' ' * indent}… {cut} more lines of drain_scripts/drain.sh"
+    return [*narrow[: start + _SCRIPT_LINES], note, *narrow[end:]]
 
 
 def _indent(line: str) -> int:

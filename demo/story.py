@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -111,9 +111,7 @@ def play(engine: Engine, load: Load, asked: int, hook: Hook | None, grace: int) 
     streams = [Stream(f"request {n}", engine.port, ask) for n in range(1, load.at_once + 1)]
     for stream in streams:
         stream.start()
-    # On a very busy machine a request may end before the last one is in the queue; no request may be on its way.
-    _wait(lambda: in_flight(engine) >= sum(stream.is_alive() for stream in streams), streams)
-    _wait(lambda: max(stream.tokens for stream in streams) >= asked * load.head_start, streams)
+    _wait_for_tokens(streams, round(asked * load.head_start))
     late = [Stream(f"late {n}", engine.port, ask) for n in range(1, len(load.late_seconds) + 1)]
     timers = [threading.Timer(delay, stream.start) for delay, stream in zip(load.late_seconds, late, strict=True)]
     for timer in timers:
@@ -139,21 +137,14 @@ def _parameter(command: Sequence[str], name: str) -> str:
     return next((word.partition("=")[2] for word in command[4:] if word.startswith(f"{name}=")), "")
 
 
-def _wait(is_so: Callable[[], bool], streams: Sequence[Stream]) -> None:
-    """Return when it is so; raises EngineError when a request fails before, or after a long time."""
+def _wait_for_tokens(streams: Sequence[Stream], tokens: int) -> None:
+    """Return when a request has got so many; raises EngineError when one fails before, or after a long time."""
     deadline = time.monotonic() + _WAIT_SECONDS
-    while not is_so():
+    while max(stream.tokens for stream in streams) < tokens:
         if time.monotonic() > deadline or any(stream.fate in {Fate.LOST, Fate.REFUSED} for stream in streams):
             fates = ", ".join(f"{stream.fate} after {stream.tokens} tokens {stream.error}" for stream in streams)
             raise EngineError(f"the engine did not take the load: {fates}")
         time.sleep(0.01)
-
-
-def in_flight(engine: Engine) -> int:
-    """Read how many requests the engine runs or queues, from its metrics page."""
-    _, page = engine.get("/metrics")
-    names = ("llamacpp:requests_processing ", "llamacpp:requests_deferred ")
-    return sum(int(float(line.split()[1])) for line in page.splitlines() if line.startswith(names))
 
 
 def _trips(streams: Sequence[Stream], late: Sequence[Stream], zero: float) -> tuple[Trip, ...]:

@@ -47,11 +47,11 @@ bash_get='LC_ALL=C; u=${1#http://} a=${u%%/*} h=${a%:*} c= n= t=0
 printf "GET %s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n${2:+Authorization: Bearer %s\r\n}\r\n" "${u#"$a"}" "$a" ${2:+"${!2}"} >&3
 while IFS= read -r l; do
 l=${l%[[:cntrl:]]}; echo "$l"
-case ${l,,} in "") break ;; transfer-encoding:*chunked*) c=1 ;; content-length:*) n=${l#*: } ;; esac
+case ${l,,} in "") h=; break ;; transfer-encoding:*chunked*) c=1 ;; content-length:*) n=${l#*: } ;; esac
 done <&3
+[[ $h ]] && exit 1
 while [[ $c ]]; do
-IFS= read -r l <&3 && n=$((16#${l%%[!0-9a-fA-F]*})) || exit 1
-((n)) || exit 0
+IFS= read -r l <&3 && n=$((16#${l%%[!0-9a-fA-F]*})) || exit 1; ((n)) || exit 0
 IFS= read -rN $n b <&3 && printf %s "$b" && read -r l <&3 || exit 1
 done
 while IFS= read -rN 65536 b || [[ $b ]]; do printf %s "$b"; t=$((t + ${#b})); done <&3
@@ -65,7 +65,7 @@ try:
 except ConnectionRefusedError:sys.exit(7)'
 # One look of one fetcher: status line and page on stdout. A proxy of the pod is not for its own loopback.
 # The key reaches curl on stdin and the others by environment, never by argument.
-wget=-qSO-
+wget=-SO-
 get() {
 	unset http_proxy https_proxy all_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY
 	k=''
@@ -73,8 +73,8 @@ get() {
 	case $1:${k:+key}:$2 in
 	curl::*) exec curl -qgisk -m $s "$2" ;;
 	curl:*) echo "Authorization: Bearer $k" | curl -qgisk -m $s -H @- "$2" ;;
-	wget::https*) exec wget $wget --no-check-certificate "$2" 2>&1 ;;
-	wget::*) exec wget $wget "$2" 2>&1 ;;
+	wget::https*) exec wget -qt1 $wget --no-check-certificate "$2" 2>&1 ;;
+	wget::*) exec wget -qt1 $wget "$2" 2>&1 ;;
 	python3:*) exec python3 -ISc "$python_get" "$2" "${k:+$auth}" ;;
 	bash:*:http:*) exec bash -c "$bash_get" bash "$2" "${k:+$auth}" ;;
 	*) return 127 ;;
@@ -109,7 +109,8 @@ nap() {
 	wait $!
 	t=$((t + $1))
 }
-# Runs a command as a child and kills it when its time is up: `wget -T` crashes or hangs on some images.
+# Runs a command as a child and kills it when its time is up: `wget -T` crashes or hangs on some images. Only ever in a
+# subshell: with a trap of ours for TERM a new watchdog can miss its own end.
 bound() {
 	seconds $1
 	shift
@@ -124,13 +125,13 @@ bound() {
 }
 
 put() { case $1 in none) ;; -) echo "$2" ;; *) echo "$2" >>"$1" ;; esac; }
-say() { bound 100 put "$log" "drainhook: $1"; }
+say() { (bound 100 put "$log" "drainhook: $1"); }
 finish() {
-	trap '' TERM INT HUP
+	trap : TERM INT HUP
 	now
 	say "end after $((t / 100)) s: $1 ($2)"
 	i="\"inflight_start\":${start:-null},\"inflight_end\":${n:-null},\"connections_end\":${open:-null}"
-	bound 100 put "$record" "{\"drainhook\":1,$i,\"settle\":$settle,\"seconds\":$((t / 100)),\"end\":\"$1\"}"
+	(bound 100 put "$record" "{\"drainhook\":1,$i,\"settle\":$settle,\"seconds\":$((t / 100)),\"end\":\"$1\"}")
 	exit 0
 }
 
@@ -170,13 +171,13 @@ fetch() {
 	done
 	status='' v=${page%%"$NL"*}
 	case $v in *HTTP/[0-9]*) v=${v#*HTTP/} v=${v#* } status=${v%%[!0-9]*} ;; esac
-	case $r:$status in
-	0:?* | *:[1345]??) ;;
-	0:) status=200 ;;
-	28:* | 137:*) status='timeout'; [ "$t0" ] || t=$((t + l)) ;;
-	7:* | 4:*) status='refused' ;;
-	127:*) status='no fetcher' ;;
-	*) status='unreadable'; case $page in *refused*) status='refused' ;; *ption*) wget=-qO- ;; esac ;;
+	case $f:$r:$status in
+	*:0:?* | *:*:[1345]??) ;;
+	wget:0:) status=200 ;;
+	*:28:* | *:137:*) status='timeout'; [ "$t0" ] || t=$((t + l)) ;;
+	*:7: | *:4:) status='refused' ;;
+	:*) status='no fetcher' ;;
+	*) status='unreadable'; case $page in *refused*) status='refused' ;; *ption*) wget=-O- ;; esac ;;
 	esac
 }
 # The tables write addresses as little-endian words of hexadecimal digits.
@@ -211,6 +212,7 @@ number() {
 	case $i in *[eE]*) e=${i#*[eE]} i=${i%%[eE]*} e=${e#+} e=${e#0} ;; esac
 	case $i in *.*) f=${i#*.} i=${i%%.*} ;; esac
 	case $i$f in '' | *[!0-9]*) return 1 ;; *[1-9]*) ;; *) i=0 && return ;; esac
+	case $e in -*) i=1 && return ;; esac
 	while [ "$e" -gt 0 ] && [ ${#i} -lt 9 ]; do
 		d=${f%"${f#?}"} f=${f#?} e=$((e - 1)) i=$i${d:-0}
 	done
@@ -261,7 +263,7 @@ start=$n
 # The user's own hook first, then the server's own drain endpoint; neither may fail this hook or outlive it.
 [ "$chain" ] && reach "$chain" $end
 now
-[ $# -gt 0 ] && bound $((end - t)) "$@" >/dev/null
+[ $# -gt 0 ] && { (bound $((end - t)) "$@") >/dev/null & wait $!; }
 if [ "$call" ]; then
 	reach "$call" $end
 	case $status in 2??) finish called "$call" ;; esac
@@ -269,8 +271,7 @@ if [ "$call" ]; then
 fi
 # Settle: endpoints and routers need time to forget the pod, so an idle moment now proves nothing.
 while now; scan; leave_if_dead; l=$((settle * 100 - t)); [ $l -ge $least ]; do
-	[ $l -gt 100 ] && l=100
-	nap $l
+	[ $l -gt 100 ] && l=100; nap $l
 done
 quiet='' said='' next=0 informed=$start$open
 while now; [ $((end - t)) -ge $least ]; do

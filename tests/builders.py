@@ -74,25 +74,22 @@ def filled_in(document):
     """Return a pod as the API server fills it in before the next webhook sees it (the fields that decide here)."""
     full = copy.deepcopy(document)
     spec = full["spec"]
-    spec.setdefault("terminationGracePeriodSeconds", 30)
-    spec.setdefault("restartPolicy", "Always")
+    _fill(spec, terminationGracePeriodSeconds=30, restartPolicy="Always")
     for item in spec["containers"]:
-        item.setdefault("terminationMessagePath", "/dev/termination-log")
-        item.setdefault("imagePullPolicy", "IfNotPresent")
-        item.setdefault("resources", {})
+        _fill(item, terminationMessagePath="/dev/termination-log", imagePullPolicy="IfNotPresent", resources={})
         for port in item.get("ports") or []:
-            port.setdefault("protocol", "TCP")
-        for key in ("readinessProbe", "livenessProbe", "startupProbe"):
-            if item.get(key):
-                _fill_probe(item[key])
-        for hook in (item.get("lifecycle") or {}).values():
-            if hook and hook.get("httpGet"):
-                hook["httpGet"].setdefault("scheme", "HTTP")
+            _fill(port, protocol="TCP")
+        probes = [item[key] for key in ("readinessProbe", "livenessProbe", "startupProbe") if item.get(key)]
+        for probe in probes:
+            _fill(probe, timeoutSeconds=1, periodSeconds=10, successThreshold=1, failureThreshold=3)
+        hooks = [(item.get("lifecycle") or {}).get(key) or {} for key in ("preStop", "postStart")]
+        for handler in (*probes, *hooks):
+            if handler.get("httpGet"):
+                _fill(handler["httpGet"], scheme="HTTP")
     return full
 
 
-def _fill_probe(probe):
-    for key, value in (("timeoutSeconds", 1), ("periodSeconds", 10), ("successThreshold", 1), ("failureThreshold", 3)):
-        probe.setdefault(key, value)
-    if probe.get("httpGet"):
-        probe["httpGet"].setdefault("scheme", "HTTP")
+def _fill(mapping, **defaults):
+    for key, value in defaults.items():
+        if mapping.get(key) is None:
+            mapping[key] = value

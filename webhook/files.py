@@ -18,6 +18,8 @@ def write_whole(path: Path, content: bytes, mode: int = 0o644) -> None:
         with os.fdopen(descriptor, "wb") as file:
             os.fchmod(descriptor, mode)
             file.write(content)
+            file.flush()
+            os.fsync(descriptor)  # or a crash after the rename could leave an empty file in its place
         Path(name).replace(path)
     except BaseException:
         with suppress(OSError):

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from tests.benchmarks import commands, golang, hooks, parts, report, samples
 from tests.benchmarks.bench import FULL, QUICK, Bench
-from tests.benchmarks.figures import BenchmarkError, Figure
+from tests.benchmarks.figures import BenchmarkError, Figure, MissingError
 from tests.benchmarks.load import PYTHON_CLIENT
 
 PARTS: Final[dict[str, Callable[[Bench], list[Figure]]]] = {
@@ -44,9 +44,9 @@ def main() -> int:
         print(error)
         return 1
     chosen = options.only or [name for name in PARTS if name != "go" or options.go]
-    figures, faults = _measure(bench, chosen)
+    figures, left_out, faults = _measure(bench, chosen)
     load = f"load average: {about['machine']['load_average']:.1f} at the start, {os.getloadavg()[0]:.1f} at the end"
-    notes = [f"load client: {client}", load, *faults]
+    notes = [f"load client: {client}", load, *left_out, *faults]
     report.write(FOLDER / "table.md", report.markdown(figures))
     report.write(options.json, report.document(figures, notes, about))
     print(report.table(figures))
@@ -54,20 +54,23 @@ def main() -> int:
     return 1 if faults else 0
 
 
-def _measure(bench: Bench, chosen: list[str]) -> tuple[list[Figure], list[str]]:
+def _measure(bench: Bench, chosen: list[str]) -> tuple[list[Figure], list[str], list[str]]:
     """Run one part after the other; what cannot be measured is said and does not end the others."""
     figures: list[Figure] = []
-    faults = []
+    left_out: list[str] = []
+    faults: list[str] = []
     for name in chosen:
         started = time.monotonic()
         print(f"measuring {name} ...", file=sys.stderr, flush=True)
         try:
             figures += PARTS[name](bench)
+        except MissingError as error:
+            left_out.append(f"left out: {name}: {error}")
         except BenchmarkError as error:
             faults.append(f"not measured: {name}: {error}")
             print(faults[-1], file=sys.stderr)
         print(f"{name}: {time.monotonic() - started:.0f} s", file=sys.stderr)
-    return figures, faults
+    return figures, left_out, faults
 
 
 def _bench(options: argparse.Namespace) -> tuple[Bench, str]:

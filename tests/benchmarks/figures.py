@@ -14,6 +14,10 @@ class BenchmarkError(Exception):
     """Something could not be measured; the message is a plain sentence."""
 
 
+class MissingError(BenchmarkError):
+    """A tool that a part needs is not installed: the part is left out, and that is no failure."""
+
+
 @dataclass(frozen=True, slots=True)
 class Figure:
     """One row of the table: the median of the samples counts, their range tells how far to trust it."""

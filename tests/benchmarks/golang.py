@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from tests.benchmarks import goals, process, samples, servers
 from tests.benchmarks.bench import Bench
-from tests.benchmarks.figures import BenchmarkError, Figure, figure
+from tests.benchmarks.figures import BenchmarkError, Figure, MissingError, figure
 from tests.benchmarks.load import Load, Run, run
 from tests.benchmarks.servers import Server
 from webhook import names
@@ -26,7 +26,10 @@ BY_HAND: Final = "controller-runtime, patch by hand"
 BARE: Final = "bare net/http, by hand"
 MISSING: Final = "Go is missing: install Go 1.26 or later (https://go.dev/dl) for this part."
 _SOURCE: Final = Path(__file__).with_name("go")
-_POINTS: Final = (("8 KB", 10), ("8 KB", 50), ("3 KB", 10), ("60 KB", 10))
+_POINTS: Final = (
+    *(("8 KB", 10), ("8 KB", 50), (samples.DISTINCT, 10), (samples.DISTINCT, 50)),
+    *(("3 KB", 10), ("60 KB", 10)),
+)
 _RATIO_GOALS: Final = {USUAL: goals.RATIO_USUAL, BY_HAND: goals.RATIO_BY_HAND, BARE: None}
 
 Point = tuple[str, int]
@@ -51,7 +54,7 @@ def references(bench: Bench) -> list[Figure]:
     """Measure our server and the references in turn, and compare each with ours of the same round."""
     programs = build(bench.folder, "typed", "bare")
     if programs is None:
-        raise BenchmarkError(MISSING)
+        raise MissingError(MISSING)
     runs: dict[tuple[Point, str], list[Run]] = defaultdict(list)
     with ExitStack() as stack:
         ours = stack.enter_context(servers.ours(bench.folder))
@@ -118,9 +121,9 @@ def _compare_pods(bench: Bench, ours: Server, others: list[Server]) -> None:
 
 
 def _point_rows(point: Point, runs: dict[tuple[Point, str], list[Run]], ours: str) -> list[Figure]:
-    """Give the CPU of each server, then the ratios of each pair. Goals belong to 8 KB only."""
+    """Give the CPU of each server, then the ratios of each pair. Goals belong to reviews of 8 KB."""
     size, concurrency = point
-    name, has_goals = f"{size}, {concurrency} concurrent", size == "8 KB"
+    name, has_goals = f"{size}, {concurrency} concurrent", size in ("8 KB", samples.DISTINCT)
     rows = []
     for (at, server), found in runs.items():
         if at == point:

@@ -9,7 +9,7 @@ import itertools
 from collections import defaultdict
 from typing import Final
 
-from tests.benchmarks import goals, process, servers
+from tests.benchmarks import goals, process, samples, servers
 from tests.benchmarks.bench import Bench
 from tests.benchmarks.figures import Figure, figure
 from tests.benchmarks.load import Load, Run, run
@@ -18,6 +18,7 @@ CONCURRENCIES: Final = (1, 10, 50, 200)
 BUSY: Final = 200
 STEPS: Final = 10  # looks at the memory while 100,000 reviews are answered
 MAIN_SIZE: Final = "8 KB"
+POINTS: Final = (*itertools.product(samples.SIZES, CONCURRENCIES), (samples.DISTINCT, 10), (samples.DISTINCT, 50))
 
 
 def reviews(bench: Bench) -> list[Figure]:
@@ -25,7 +26,7 @@ def reviews(bench: Bench) -> list[Figure]:
     runs: dict[tuple[str, int], list[Run]] = defaultdict(list)
     with servers.ours(bench.folder) as server:
         for _ in range(bench.amounts.rounds):
-            for size, concurrency in itertools.product(bench.reviews, CONCURRENCIES):
+            for size, concurrency in POINTS:
                 load = Load(bench.reviews[size], concurrency, bench.amounts.seconds)
                 runs[size, concurrency].append(run(bench.client, server, load))
     rows = [row for (size, concurrency), found in runs.items() for row in _rows(f"{size}, {concurrency}", found)]
@@ -61,7 +62,7 @@ def start(bench: Bench) -> list[Figure]:
 
 def memory(bench: Bench) -> list[Figure]:
     """Measure the highest memory at 200 concurrent, and whether it grows over 100,000 reviews at 10."""
-    review = bench.reviews[MAIN_SIZE]
+    review, distinct = bench.reviews[MAIN_SIZE], bench.reviews[samples.DISTINCT]
     busy = []
     for _ in range(bench.amounts.rounds):
         with servers.ours(bench.folder) as server:
@@ -69,12 +70,12 @@ def memory(bench: Bench) -> list[Figure]:
     resident = []
     with servers.ours(bench.folder) as server:
         for _ in range(STEPS):
-            run(bench.client, server, Load(review, 10, requests=bench.amounts.flat_requests // STEPS))
+            run(bench.client, server, Load(distinct, 10, requests=bench.amounts.flat_requests // STEPS))
             resident.append(process.rss_mib(server.pid))
     growth, count = resident[-1] - resident[0], f"{bench.amounts.flat_requests:,}"
     return [
         figure("memory", f"{MAIN_SIZE}, {BUSY} concurrent, highest", "MiB", busy, goals.BUSY_MIB),
-        figure("memory", f"during {count} reviews, 10 concurrent", "MiB", resident),
+        figure("memory", f"during {count} reviews, no two alike, 10 concurrent", "MiB", resident),
         figure(
             "memory",
             f"growth from {bench.amounts.flat_requests // STEPS:,} to {count}",

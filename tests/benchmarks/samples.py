@@ -10,6 +10,7 @@ from typing import Any, Final
 from webhook import names
 
 SIZES: Final = {"3 KB": 3_000, "8 KB": 8_000, "60 KB": 60_000}  # bytes of the whole request body
+DISTINCT: Final = "8 KB, no two alike"  # every pod is of another template, so that no decision can be remembered
 IMAGE: Final = "vllm/vllm-openai"
 MARKER: Final = "@" * 8  # the load client writes the number of the request here
 _NAME: Final = "llama-3-1-8b-instruct"
@@ -19,7 +20,12 @@ _DEPLOYMENT: Final = Path(__file__).with_name("deployment.template")
 _FIELDS: Final = ("backend", "image", "port", "command")
 _ENGINES: Final = (
     ("vllm", "vllm/vllm-openai:v0.33.0", "8000", "[vllm, serve, meta-llama/Llama-3.1-8B-Instruct, --port=8000]"),
-    ("sglang", "lmsysorg/sglang:v0.5.6", "30000", "[python3, -m, sglang.launch_server, --port=30000]"),
+    (
+        "sglang",
+        "lmsysorg/sglang:v0.5.6",
+        "30000",
+        "[python3, -m, sglang.launch_server, --port=30000, --enable-metrics]",
+    ),
     ("tgi", "ghcr.io/huggingface/text-generation-inference:3.3.4", "80", "[text-generation-launcher, --port=80]"),
     ("llamacpp", "ghcr.io/ggml-org/llama.cpp:server", "8080", "[/app/llama-server, --port=8080, --metrics]"),
 )
@@ -27,19 +33,23 @@ _ENGINES: Final = (
 Json = dict[str, Any]
 
 
-def review(size: int) -> bytes:
-    """Return a review as an API server sends it, grown by environment variables up to a size in bytes."""
+def review(size: int, revision: str = "7") -> bytes:
+    """Return a review as an API server sends it, grown by environment variables up to a size in bytes.
+
+    Those of one size are replicas of one template, unless the revision of the template is the marker.
+    """
     count = 1
-    while len(body := _encode(_review(_pod(count, size)))) < size:
+    while len(body := _encode(_review(_pod(count, size, revision)))) < size:
         count += max(1, (size - len(body)) // 400)
     return body
 
 
 def write_reviews(folder: Path) -> dict[str, Path]:
-    """Write one review of each size and return their paths."""
-    paths = {name: folder / f"review-{name.replace(' ', '').lower()}.json" for name in SIZES}
+    """Write one review of each kind and return their paths."""
+    bodies = {name: review(size) for name, size in SIZES.items()} | {DISTINCT: review(SIZES["8 KB"], MARKER)}
+    paths = {name: folder / f"review-{number}.json" for number, name in enumerate(bodies)}
     for name, path in paths.items():
-        path.write_bytes(review(SIZES[name]))
+        path.write_bytes(bodies[name])
     return paths
 
 
@@ -84,7 +94,7 @@ def _review(pod: Json) -> Json:
     return {"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": request}
 
 
-def _pod(variables: int, size: int) -> Json:
+def _pod(variables: int, size: int, revision: str) -> Json:
     """Build the pod; larger ones have an exporter and a model downloader beside the server."""
     containers, downloaders = [_server(variables)], []
     if size > SIZES["3 KB"]:
@@ -112,10 +122,10 @@ def _pod(variables: int, size: int) -> Json:
         "enableServiceLinks": True,
         "preemptionPolicy": "PreemptLowerPriority",
     }
-    return {"kind": "Pod", "apiVersion": "v1", "metadata": _metadata(containers), "spec": spec, "status": {}}
+    return {"kind": "Pod", "apiVersion": "v1", "metadata": _metadata(containers, revision), "spec": spec, "status": {}}
 
 
-def _metadata(containers: list[Json]) -> Json:
+def _metadata(containers: list[Json], revision: str) -> Json:
     return {
         "generateName": f"{_NAME}-7d9c5b8f64-",
         "namespace": "serving",
@@ -125,7 +135,7 @@ def _metadata(containers: list[Json]) -> Json:
             names.BACKEND: "vllm",
             "pod-template-hash": "7d9c5b8f64",
         },
-        "annotations": {"prometheus.io/scrape": "true", "example.com/request": MARKER},
+        "annotations": {"prometheus.io/scrape": "true", "example.com/revision": revision},
         "ownerReferences": [
             {
                 "apiVersion": "apps/v1",

@@ -1,68 +1,107 @@
-"""`python -m tests.checks.schemas`: every manifest that we ship or expect is valid for Kubernetes, old and new.
+"""`python -m tests.checks.schemas`: every manifest that we ship, and every object that a case's patch makes, is valid.
 
-A conformance case may have a fault in its input on purpose; then its expected output may have that fault and no other.
-Kinds without a built-in schema (custom resources) are counted and left to their own tests.
+A case whose input has a fault on purpose says nothing here. Kinds without a built-in schema (custom resources) are
+counted and left to their own tests.
 """
 
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import kubernetes_validate
 import yaml
 
+from tests.conformance.case import Case, all_cases
+from webhook.cli.offline import namespaces_of
+from webhook.core.admission import decide
+from webhook.core.decision import Patch, Request
+from webhook.core.hook import ASSUMED_KUBERNETES
+from webhook.core.patch import apply
+
 ROOT = Path(__file__).resolve().parents[2]
-OLDEST, NEWEST = "1.28", kubernetes_validate.latest_version()
 SHIPPED = ("manifests/samples/**/*.yaml", "manifests/base/**/*.yaml")
-EXPECTED = "tests/conformance/cases/**/expected.yaml"
+NEWEST = tuple(int(part) for part in kubernetes_validate.latest_version().split(".")[:2])
 
 
-def documents(path: Path) -> Iterator[dict[str, Any]]:
-    """Give the Kubernetes objects of a file, those inside a List too."""
-    for document in yaml.safe_load_all(path.read_text()):
-        if not isinstance(document, dict) or "kind" not in document or "apiVersion" not in document:
-            continue
-        if document["kind"] == "List":
-            yield from document.get("items", [])
-        else:
-            yield document
+@dataclass(slots=True)
+class Tally:
+    """What was checked, and each fault as a line."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    faults: list[str] = field(default_factory=list)
+
+    def check(self, where: str, document: Any, version: tuple[int, ...]) -> None:
+        """Check one object against the schemas of a cluster version."""
+        fault = _fault(document, version)
+        self.counts["checked" if fault is not None else "custom"] += 1
+        if fault:
+            self.faults.append(f"{where} ({'.'.join(map(str, version))}): {fault}")
 
 
-def faults(path: Path, *versions: str) -> list[str | None]:
-    """Say what is wrong with each object of a file; None stands for a custom resource, an empty text for a good one."""
-    return [_fault(document, version) for document in documents(path) for version in versions]
-
-
-def _fault(document: dict[str, Any], version: str) -> str | None:
+def _fault(document: Any, version: tuple[int, ...]) -> str | None:
+    """Say what is wrong with an object; empty for nothing, None for a kind without a schema."""
     try:
-        kubernetes_validate.validate(document, version, strict=True)
+        kubernetes_validate.validate(document, ".".join(map(str, min(version, NEWEST))), strict=True)
     except kubernetes_validate.SchemaNotFoundError:
         return None
+    except kubernetes_validate.InvalidSchemaError:
+        return "no kind or apiVersion"
     except kubernetes_validate.ValidationError as error:
-        return f"{version}: {'.'.join(map(str, error.path))}: {error.message[:300]}"
+        return f"{'.'.join(map(str, error.path))}: {error.message[:300]}"
     return ""
 
 
+def check_shipped(tally: Tally) -> None:
+    """Check the manifests of the repository for the oldest supported version and the newest."""
+    for path in sorted(path for pattern in SHIPPED for path in ROOT.glob(pattern)):
+        for document in yaml.safe_load_all(path.read_text()):
+            for version in (ASSUMED_KUBERNETES, NEWEST):
+                tally.check(str(path.relative_to(ROOT)), document, version)
+
+
+def check_case(tally: Tally, case: Case) -> None:
+    """Check what the patches of a case make, for the version that the case decides for."""
+    version = case.policy.kubernetes or ASSUMED_KUBERNETES
+    for before, after in patched(case):
+        for old, new in zip(_members(before), _members(after), strict=True):
+            if _fault(old, version):
+                tally.counts["faulty on purpose"] += 1
+            else:
+                tally.check(case.name, new, version)
+
+
+def patched(case: Case) -> Iterator[tuple[Any, Any]]:
+    """Give each document of a case that is patched, before and after."""
+    namespaces = namespaces_of(case.documents)
+    for document in case.documents:
+        metadata = document.get("metadata") if isinstance(document.get("metadata"), dict) else {}
+        namespace = str(metadata.get("namespace", "default"))
+        labels, annotations = namespaces.get(namespace, ({}, {}))
+        request = Request(document, namespace, labels=labels, annotations=annotations)
+        decision = decide(request, case.catalog, case.policy)
+        if isinstance(decision, Patch):
+            yield document, apply(document, decision.operations)
+
+
+def _members(document: Any) -> list[Any]:
+    return document["items"] if str(document.get("kind", "")).endswith("List") else [document]
+
+
 def main() -> int:
-    """Print every fault and return 1 if there is one."""
-    shipped = sorted(path for pattern in SHIPPED for path in ROOT.glob(pattern))
-    found = {path: faults(path, OLDEST, NEWEST) for path in shipped}
-    for path in sorted(ROOT.glob(EXPECTED)):
-        # The newest only: some cases are about fields that old clusters do not have.
-        known = set(faults(path.with_name("input.yaml"), NEWEST))
-        found[path] = ["" if fault and fault in known else fault for fault in faults(path, NEWEST)]
-    bad = [f"{path.relative_to(ROOT)} ({fault})" for path, each in found.items() for fault in each if fault]
-    every = [fault for each in found.values() for fault in each]
-    custom = every.count(None)
-    print(
-        "\n".join(
-            [*bad, f"schemas: {len(every) - custom} checks, {len(bad)} faults; {custom} of custom resources left out"]
-        )
-    )
-    return 1 if bad or len(every) == custom else 0
+    """Print every fault and return 1 if there is one, or if nothing was checked."""
+    tally = Tally()
+    check_shipped(tally)
+    for case in all_cases():
+        if not case.is_text:
+            check_case(tally, case)
+    counts = ", ".join(f"{count} {what}" for what, count in sorted(tally.counts.items()))
+    print("\n".join([*tally.faults, f"schemas: {counts}; {len(tally.faults)} faults"]))
+    return 1 if tally.faults or not tally.counts["checked"] else 0
 
 
 if __name__ == "__main__":

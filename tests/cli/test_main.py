@@ -22,7 +22,7 @@ def test_the_line_of_each_command_is_that_of_its_own_help():
     context = cli.make_context("drainhook", ["--version"], resilient_parsing=True)
     for name, (_, line) in COMMANDS.items():
         command = cli.get_command(context, name)
-        assert command.get_short_help_str(limit=200) == line.rstrip("."), name
+        assert command.get_short_help_str(limit=200).rstrip(".") == line.rstrip("."), name
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -72,3 +72,8 @@ def test_a_shell_script_with_ampersands_is_no_anchor():
     text = "run: |\n  a && b &\n  case x in *) echo >&2;; esac\n  *glob\n"
     assert read(text).value == {"run": "a && b &\ncase x in *) echo >&2;; esac\n*glob\n"}
     assert read(text).aliases == {}
+
+
+def test_the_latest_of_equal_anchors_counts_as_in_kubectl():
+    assert read("a: &x 1\nb: *x\nc: &x 2\nd: *x\n").value == {"a": 1, "b": 1, "c": 2, "d": 2}
+    assert read("a: &x 1\nb: &x 2\n").value == {"a": 1, "b": 2}

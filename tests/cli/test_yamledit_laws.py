@@ -31,13 +31,17 @@ DOCUMENTS = st.dictionaries(st.sampled_from(KEYS), VALUES, min_size=1, max_size=
 class Author:
     """Writes a value as a person might: steps, offsets, quotes, comments, flow or block, all by the dice."""
 
-    def __init__(self, dice: random.Random, *, flow: bool) -> None:
+    def __init__(self, dice: random.Random, *, flow: bool, shares: bool = False) -> None:
         """Draw the habits of this author."""
+        self.shares = shares
+        self.named = 0
+        self.anchors: list[tuple[str, object]] = []
         self.dice = dice
         self.flow = flow
         self.step = dice.choice([2, 2, 4, 3])
         self.offset = dice.choice([0, self.step])
         self.comments = 0
+        self.keeps = False  # a block that keeps empty lines would take one of ours for its own
 
     def comment(self) -> str:
         self.comments += 1
@@ -50,7 +54,7 @@ class Author:
         roll = self.dice.random()
         if roll < 0.12:
             return [" " * indent + self.comment()]
-        return [""] if roll < 0.18 else []
+        return [""] if roll < 0.18 and not self.keeps else []
 
     def scalar(self, value: object) -> str:
         if isinstance(value, str):
@@ -86,7 +90,21 @@ class Author:
         rows = [pad + row + "," + self.remark() for row in inner[:-1]] + [pad + inner[-1] + last + self.remark()]
         return [f"{head} {opening}", *rows, pad + closing]
 
+    def anchored(self, head: str, value: object, indent: int) -> list[str]:
+        """Write a collection that is there already as an alias, and a new one with an anchor."""
+        known = [name for name, old in self.anchors if is_same(old, value)]
+        if known:
+            return [f"{head} *{known[-1]}{self.remark()}"]
+        self.named += 1
+        name = f"a{self.named}"
+        inner = indent + (2 if head.endswith("-") else self.offset if isinstance(value, list) else self.step)
+        lines = [f"{head} &{name}{self.remark()}", *self.block(value, inner)]
+        self.anchors.append((name, value))
+        return lines
+
     def entry(self, head: str, value: object, indent: int) -> list[str]:
+        if self.shares and isinstance(value, dict | list) and value and self.dice.random() < 0.5:
+            return self.anchored(head, value, indent)
         if isinstance(value, dict | list) and value:
             roll = self.dice.random()
             if self.flow and roll < 0.15:
@@ -107,6 +125,7 @@ class Author:
 
     def literal(self, head: str, value: str, indent: int) -> list[str]:
         ends = len(value) - len(value.rstrip("\n"))
+        self.keeps = self.keeps or ends > 1
         mark = "|-" if not ends else "|" if ends == 1 else "|+"
         pad = " " * (indent + max(self.step, 2))
         return [f"{head} {mark}", *[pad + line if line else "" for line in value.removesuffix("\n").split("\n")]]
@@ -123,11 +142,13 @@ class Author:
 
 
 @st.composite
-def texts(draw, *, flow: bool):
+def texts(draw, *, flow: bool, shares: bool = False):
     """Draw a document as (value, text)."""
     value = draw(DOCUMENTS)
+    if shares:
+        value = json.loads(json.dumps({**value, "copy": value, "copies": [value, *value.values()]}))
     dice = draw(st.randoms(use_true_random=False))
-    author = Author(dice, flow=flow)
+    author = Author(dice, flow=flow, shares=shares)
     lines = author.block(value, 0)
     if dice.random() < 0.3:
         lines = ["---", author.comment(), *lines]
@@ -192,7 +213,7 @@ def test_what_is_added_to_block_style_is_only_added(data):
     assert is_same(read(edited.text).value, expected)
     old = text.splitlines()
     # An empty collection may open up, and a list within a list shares its first line with it.
-    kept = [line for line in old if not re.search(r"\{ *\}|\[\]|^ *- +- ", line)]
+    kept = [line for line in old if not re.search(r"\{ *\}|\[\]|^ *- +-", line)]
     assert is_subsequence(kept, edited.text.splitlines())
     assert edited.text.endswith("\n") == text.endswith("\n") or edited.text.rstrip().endswith(" line")
 
@@ -212,3 +233,14 @@ def test_any_style_holds_what_was_asked_and_keeps_comments(data):
         assert re.findall(r"# note \d+\.", text) == re.findall(r"# note \d+\.", edited.text)
     if "\r\n" in text:
         assert "\n" not in edited.text.replace("\r\n", "")
+
+
+@LAW
+@given(st.data())
+def test_a_change_in_one_place_is_none_where_an_alias_repeats_it(data):
+    """Anchors and aliases: only the place that was asked for changes, whatever is shared."""
+    value, text = data.draw(texts(flow=True, shares=True))
+    tree = read(text)
+    assert is_same(tree.value, value)
+    made, expected = data.draw(operations(value, replace=data.draw(st.booleans())))
+    assert is_same(read(edit(text, tree, made).text).value, expected)

@@ -12,6 +12,7 @@ import yaml
 from webhook.catalog import load
 from webhook.core.decision import Policy, Rule
 
+LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 ROOT = Path(__file__).parent / "cases"
 VERSION = "0.0.0"
 DOORS = ("core", "http", "cli")
@@ -50,16 +51,17 @@ class Case:
 
     @cached_property
     def documents(self):
-        return [value for value in yaml.safe_load_all((self.folder / "input.yaml").read_text("utf-8")) if value]
+        text = (self.folder / "input.yaml").read_text("utf-8")
+        return [value for value in yaml.load_all(text, Loader=LOADER) if value]
 
     @cached_property
     def old(self):
         """The object before an UPDATE, or None."""
         return yaml.safe_load((self.folder / "old.yaml").read_text("utf-8")) if "old" in self.options else None
 
-    @property
+    @cached_property
     def expected(self):
-        return yaml.safe_load((self.folder / "expected.yaml").read_text("utf-8"))
+        return yaml.load((self.folder / "expected.yaml").read_text("utf-8"), Loader=LOADER)  # noqa: S506  # a safe one
 
     @property
     def catalog(self):
@@ -84,6 +86,7 @@ def _snake(rule):
     return {re.sub(r"[A-Z]", lambda found: f"_{found[0].lower()}", key): value for key, value in rule.items()}
 
 
+@cache
 def all_cases():
     """Return every case; a folder without an input is found by test_complete."""
     return [Case(file.parent) for file in sorted(ROOT.glob("*/*/input.yaml"))]

@@ -8,13 +8,15 @@ from __future__ import annotations
 import contextlib
 import io
 import json
-from functools import lru_cache
+import re
+from functools import cache
 from pathlib import Path
 
 from tests.conformance.case import ROOT, all_cases
 from webhook.cli.main import run
 
 Key = tuple[str, str, str]
+FINDING = re.compile(r".*?:(?P<line>\d+):\d+: (?P<level>\w+): (?P<message>.*) \[(?P<reason>\w+)\]")
 
 
 def key_of(case) -> Key:
@@ -25,7 +27,7 @@ def key_of(case) -> Key:
     return options.get("kubernetes", ""), profiles, case.name if alone else ""
 
 
-@lru_cache(maxsize=None)
+@cache
 def _together() -> dict[Key, list[Path]]:
     found: dict[Key, list[Path]] = {}
     for case in all_cases():
@@ -34,8 +36,8 @@ def _together() -> dict[Key, list[Path]]:
     return found
 
 
-@lru_cache(maxsize=None)
-def _output(command: str, key: Key) -> str:
+@cache
+def _output(command: str, key: Key) -> tuple[str, str]:
     kubernetes, profiles, _ = key
     arguments = [command, "-o", "patch" if command == "patch" else "json"]
     arguments += ["--kubernetes-version", kubernetes] if kubernetes else []
@@ -46,18 +48,18 @@ def _output(command: str, key: Key) -> str:
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         code = run(arguments)
     assert code in {0, 1}, err.getvalue()
-    return out.buffer.getvalue().decode("utf-8")
+    return out.buffer.getvalue().decode("utf-8"), err.getvalue()
 
 
 def patches(case):
     """Return the patch of each document of a case, in order."""
-    lines = [json.loads(line) for line in _output("patch", key_of(case)).splitlines()]
+    lines = [json.loads(line) for line in _output("patch", key_of(case))[0].splitlines()]
     return [line for line in lines if _is_of(line["file"], case)]
 
 
 def findings(case):
     """Return what `validate` finds in a case, in order."""
-    return [row for row in json.loads(_output("validate", key_of(case)))["findings"] if _is_of(row["file"], case)]
+    return [row for row in json.loads(_output("validate", key_of(case))[0])["findings"] if _is_of(row["file"], case)]
 
 
 def _is_of(file, case):
@@ -66,6 +68,6 @@ def _is_of(file, case):
 
 def text_said(case):
     """Return what is said of a manifest whose text is the point: findings with their line, and who is patched."""
-    said = [f"{row['level']} {row['reason']} line {row['line']}: {row['message']}" for row in findings(case)]
-    done = [f"{line['kind']}/{line['name']}" for line in patches(case) if line["patch"]]
-    return {"findings": said, "patched": done}
+    found = [FINDING.fullmatch(line) for line in _output("patch", key_of(case))[1].splitlines()]
+    said = [f"{item['level']} {item['reason']} line {item['line']}: {item['message']}" for item in found]
+    return {"findings": said, "patched": [f"{line['kind']}/{line['name']}" for line in patches(case) if line["patch"]]}

@@ -104,16 +104,24 @@ def test_changes_only_log_and_record_of_a_hook(tmp_path):
 
 
 def test_shortens_only_the_script():
-    """The first lines of the script, how many were left out, and everything behind it."""
-    script = ["+            - |", "+              #!/bin/sh", *(f"+              line {n}" for n in range(20))]
-    lines = ["--- a", "+      lifecycle:", *script, "+            - drainhook", " tail"]
+    """The first lines of the script, how many were left out, everything around it, and nothing wider than a screen."""
+    script = ["+            - |", *(f"+              line {n}" for n in range(20))]
+    lines = ["--- a", f"+  {'x' * 200}", *script, "+            - drainhook", " tail"]
 
     shown = report.shortened(lines)
 
-    assert shown[:4] == lines[:4]
-    assert shown[-3:] == [
-        "+              … 13 more lines of drain_scripts/drain.sh",
+    assert shown[0] == lines[0]
+    assert (len(shown[1]), shown[1][-1]) == (118, "…")
+    assert shown[2:9] == lines[2:9]
+    assert shown[9:] == [
+        "+              … 14 more lines of drain_scripts/drain.sh",
         "+            - drainhook",
         " tail",
     ]
-    assert len(shown) == 3 + 8 + 3
+
+
+@pytest.mark.parametrize(
+    "lines", [[], ["+- |", "+  short"], [" - |", "no script"]], ids=["empty", "short", "not added"]
+)
+def test_leaves_other_diffs_as_they_are(lines):
+    assert report.shortened(lines) == lines

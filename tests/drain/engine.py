@@ -88,11 +88,11 @@ class Engine:
         connection.close()
 
     def hold(self) -> socket.socket:
-        """A client's connection that stays open until the client closes it."""
+        """Open a client's connection that stays open until the client closes it."""
         return socket.create_connection((self.host, self.port))
 
     def url(self, path: str = "/metrics", host: str = "") -> str:
-        """The address of a path, optionally by another host name."""
+        """Return the address of a path, optionally by another host name."""
         shown = host or (f"[{self.host}]" if ":" in self.host else self.host)
         return f"http{'s' if self.tls else ''}://{shown}:{self.port}{path}"
 
@@ -138,7 +138,7 @@ class Engine:
 
 
 def _header(connection: socket.socket) -> str:
-    """The request up to the blank line; empty when the client only connected and left."""
+    """Read the request up to the blank line; empty when the client only connected and left."""
     text = b""
     while b"\r\n\r\n" not in text:
         part = connection.recv(65536)

@@ -52,7 +52,7 @@ class Ended:
 
 
 def found(tool: str) -> str:
-    """The real file of a tool; skips aloud where the machine has none."""
+    """Find the real file of a tool; skip aloud where the machine has none."""
     if tool == "python3":
         return str(Path(sys.executable).resolve())
     path = shutil.which(tool.removesuffix("-wget"))
@@ -74,7 +74,7 @@ class Hook:
     script: str = SCRIPT
 
     def path(self) -> Path:
-        """A folder for PATH that holds the tools and `scripts` (name to shell text) and nothing else."""
+        """Make a folder for PATH that holds the tools and `scripts` (name to shell text) and nothing else."""
         folder = self.folder / "tools"
         if not folder.exists():
             folder.mkdir(parents=True)

@@ -11,7 +11,7 @@ GAUGES = ("gauge=llm:running", "gauge=llm:waiting")
 
 
 def page(running: object, waiting: object = 0.0, *, manner: str = "plain") -> Answer:
-    """A metrics page as exporters write it."""
+    """Write a metrics page as exporters write it."""
     lines = [
         "# HELP llm:running Number of requests in execution.",
         "# TYPE llm:running gauge",
@@ -29,10 +29,10 @@ IDLE = page(0.0)
 
 
 def budget(settle: int = 0, drain: int = 8, idle: int = 1) -> tuple[str, ...]:
-    """The three waits, in whole seconds."""
+    """Name the three waits, in whole seconds."""
     return (f"settle={settle}", f"drain={drain}", f"idle={idle}")
 
 
 def polled(engine: Engine) -> tuple[str, ...]:
-    """Serving port, page and gauges of an engine."""
+    """Name serving port, page and gauges of an engine."""
     return (f"ports={engine.port}", f"url={engine.url()}", *GAUGES)

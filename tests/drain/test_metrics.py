@@ -49,11 +49,11 @@ CASES = {
     "one zero, one missing: unknown": ("llm:running 0\n", TWO, None),
     "a page of HTML": ("<html>llm:running 0\nllm:running 0\n", ONE, None),
 }
-RAW_SHELLS = [name if name == "dash" else pytest.param(name, marks=pytest.mark.slow) for name in SHELLS]
+EVERY_SHELL = [name if name == "dash" else pytest.param(name, marks=pytest.mark.slow) for name in SHELLS]
 
 
 def inflight(hook: Hook, answer: Answer, *params: str) -> object:
-    """What the hook's first look made of a page; the drain endpoint then ends the hook."""
+    """Return what the hook's first look made of a page; the drain endpoint then ends the hook."""
     with Engine([answer], routes={"/drain": Answer("done")}) as engine:
         client = engine.hold()
         ended = hook.run(f"ports={engine.port}", f"url={engine.url()}", f"call={engine.url('/drain')}", *params)
@@ -63,10 +63,10 @@ def inflight(hook: Hook, answer: Answer, *params: str) -> object:
 
 
 @pytest.mark.parametrize("cut", ["grep", "built-ins"])
-@pytest.mark.parametrize("name", RAW_SHELLS)
+@pytest.mark.parametrize("name", EVERY_SHELL)
 def test_every_page_is_read_alike(tmp_path: Path, name: str, cut: str) -> None:
     """With grep as a filter or by built-ins alone, in every shell, each page gives the same figure."""
-    tools = ("curl", "sleep", "grep") if cut == "grep" else ("curl", "sleep")
+    tools = ("curl", "sleep", "grep" if cut == "grep" else "cat")
     read = {
         case: inflight(Hook(tmp_path / str(number), name, tools), Answer(body), *gauges)
         for number, (case, (body, gauges, _)) in enumerate(CASES.items())

@@ -46,10 +46,10 @@ def test_loses_requests_without_a_hook(start):
 
 
 def test_ends_soon_after_the_last_request(engine, tmp_path):
-    """Zero gauges and no connection end the drain at once: within 1.5 s in the median of five drains."""
+    """Zero gauges and no connection end the drain at once: within 1.5 s in the median of three drains."""
     here = HookHere(engine.port, tmp_path, "--metrics", settle=0)
 
-    drains = [drain(here.hook, requests(engine, 3)) for _ in range(5)]
+    drains = [drain(here.hook, requests(engine, 3)) for _ in range(3)]
 
     assert {one.fates for one in drains} == {(Fate.COMPLETED,) * 3}
     assert all(one.behind > 0 for one in drains)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from demo.engine import Engine
 from demo.load import Fate
-from demo.story import in_flight
 from tests.engine.hooks import PROFILE, HookHere
 from tests.engine.load import drain, requests, wait
 
@@ -16,28 +16,34 @@ PROMPT_SECONDS = 1.5
 IDLE = PROFILE.metrics.idle_seconds
 
 
-def samples(page: str) -> dict[str, float]:
-    """Read the unlabelled samples of a metrics page."""
+def samples(engine: Engine) -> dict[str, float]:
+    """Read the unlabelled samples of the metrics page."""
+    status, page = engine.get(PROFILE.metrics.path)
+    assert status == 200
     pairs = (line.split() for line in page.splitlines() if line and not line.startswith("#"))
     return {name: float(value) for name, value in pairs}
 
 
-def test_exports_the_gauges_of_the_profile(engine):
-    """Five requests on two slots: the profile's running gauges count 2, its waiting gauges 3."""
-    streams = requests(engine, 5, tokens=200)
+def gauges(engine: Engine) -> tuple[float, float]:
+    """Add up the profile's running and waiting gauges; a name that the page lacks is an error."""
+    found = samples(engine)
+    return sum(found[name] for name in PROFILE.metrics.running), sum(found[name] for name in PROFILE.metrics.waiting)
+
+
+def test_exports_the_gauges_of_the_profile(start):
+    """Idle, the profile's gauges are 0; with five requests on two slots 2 run and 3 wait."""
+    engine = start()
+    assert gauges(engine) == (0, 0)
+    streams = requests(engine, 5, tokens=1500)
     for stream in streams:
         stream.start()
-    wait(lambda: in_flight(engine) == 5)
 
-    status, page = engine.get(PROFILE.metrics.path)
-    found = samples(page)
+    wait(lambda: sum(gauges(engine)) == 5)
 
-    assert status == 200
-    assert sum(found[name] for name in PROFILE.metrics.running) == 2
-    assert sum(found[name] for name in PROFILE.metrics.waiting) == 3
+    assert gauges(engine) == (2, 3)
+    engine.end()  # rather than wait for all the tokens
     for stream in streams:
         stream.join()
-    assert in_flight(engine) == 0
 
 
 def test_answers_the_readiness_path_of_the_profile(engine):

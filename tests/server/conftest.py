@@ -13,12 +13,14 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 import httpx
 import pytest
 
 from webhook.catalog import load
+from webhook.certificates import issue_ca
 from webhook.core.decision import Policy
 from webhook.server.app import Context, Health
 from webhook.server.log import Log
@@ -155,3 +157,9 @@ def context(catalog, lines):
     """Make the routes' surroundings in this process."""
     log = Log("info", lambda line: lines.append(json.loads(line)))
     return Context(catalog, Policy("0.0.0"), Metrics(), log, Health())
+
+
+@pytest.fixture(scope="session")
+def authority():
+    """Make one CA for all tests that need one."""
+    return issue_ca(datetime.now(UTC))

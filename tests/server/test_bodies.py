@@ -104,3 +104,17 @@ def test_a_slow_body_is_waited_for(server):
         connection.sendall(body[10:])
 
         assert connection.recv(100).startswith(b"HTTP/1.1 200 OK")
+
+
+def test_a_client_that_goes_away_is_no_fault_of_ours(start):
+    """Nothing on standard error, nothing left in flight, nothing but the life of the server in the log."""
+    server = start()
+    head = b"POST /mutate HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{"
+    with server.connect() as connection:
+        connection.sendall(head)
+        eventually(lambda: server.series()["drainhook_admission_in_flight"] == 1)
+    eventually(lambda: server.series()["drainhook_admission_in_flight"] == 0)
+    server.process.terminate()
+
+    assert (server.process.wait(20), server.process.stderr.read()) == (0, "")
+    assert [line["event"] for line in server.lines()] == ["started", "stopping", "stopped"]

@@ -184,6 +184,10 @@ def test_a_refusal_is_a_422_with_causes(client):
     assert details["causes"][0]["message"].startswith('Invalid value: "-5": ')
 
 
+def test_answers_carry_no_header_that_nobody_needs(client):
+    assert client.post("/mutate", json=review(pod())).headers.keys() == {"content-length", "content-type"}
+
+
 def test_one_connection_carries_many_reviews(server):
     connection = http.client.HTTPSConnection("localhost", server.port, timeout=10, context=server.context())
     connection.connect()

@@ -41,6 +41,17 @@ def test_m7_validation_sees_what_another_webhook_changed_after_ours(client):
     assert any("terminationGracePeriodSeconds" in text for text in response["warnings"])
 
 
+def test_m16_a_workload_is_not_patched(client):
+    """A webhook that changed Deployments would fight with what is in git."""
+    sent = {"apiVersion": "apps/v1", "kind": "Deployment", "spec": {"template": pod()}}
+
+    response = mutate(client, sent)
+
+    assert response["allowed"] is True
+    assert response["auditAnnotations"]["reason"] == "kind_ignored"
+    assert "patch" not in response
+
+
 @pytest.mark.parametrize("operation", ["UPDATE", "DELETE"])
 def test_m16_only_creation_is_patched(client, operation):
     assert "patch" not in mutate(client, pod(), operation=operation, oldObject=pod())

@@ -102,7 +102,9 @@ def _write_list(splices: Splices, change: Change) -> None:
         start, end = items[number].start_mark, splices.end_of(items[number])
         width = 1 if splices.text[start.index - 1] == "-" else 2
         lines = entry("-", value, start.column - width, change.style)
-        splices.put(start.index, end, splices.newline.join(lines)[start.column - width + 1 + (width > 1) :])
+        splices.put(start.index, end, lines[0][start.column :])
+        after = splices.line_after(end)
+        splices.put_lines(after, after, lines[1:])
     for number, value in change.items:
         lines = entry("-", value, column, change.style)
         if number == len(items):

@@ -1,7 +1,7 @@
 """Composes the nodes of one document with libyaml, once, and says what is wrong with a text that has none.
 
 libyaml's own composer is used wherever it can be (it is four times as fast); it forgets where aliases stood, so
-documents with aliases are composed from events here. No value is made here.
+documents with anchors are composed from events here. No value is made here.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from yaml.cyaml import CParser  # type: ignore[attr-defined]  # the stubs do not
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from webhook.cli.nodes import AliasNode, Unreadable
-from webhook.cli.scalars import TEXT, Tag, tag_of
+from webhook.cli.scalars import FIRST, TEXT, Tag, tag_of
 from webhook.core.profile import Json
 
 _ANCHOR: Final = re.compile(r"&(?<![^\s\[{,:]&)[^\s&,\[\]{}]")
@@ -35,7 +35,9 @@ class _Parser(CParser):
 
     def resolve(self, kind: type[Node], value: str, implicit: tuple[bool, bool]) -> Tag:
         """Return the tag of a node without an explicit one."""
-        return tag_of(value) if kind is ScalarNode and implicit[0] else TEXT
+        if kind is ScalarNode and implicit[0] and (not value or value[0] in FIRST):
+            return tag_of(value)
+        return TEXT
 
 
 def compose(text: str) -> tuple[Node | None, Aliases]:
@@ -45,7 +47,7 @@ def compose(text: str) -> tuple[Node | None, Aliases]:
     """
     parser = _Parser(text)
     try:
-        if "&" in text and "*" in text and _ANCHOR.search(text):
+        if _ANCHOR.search(text):
             return _FromEvents(parser).document()
         return parser.get_single_node(), {}
     except yaml.YAMLError as error:
@@ -119,7 +121,10 @@ def _unreadable(error: yaml.YAMLError, text: str) -> Unreadable:
         message = f"a control character (code {error.character}) has no place in YAML"
         return Unreadable(message, before.count("\n"), len(before) - before.rfind("\n") - 1)
     if isinstance(error, yaml.MarkedYAMLError):
-        mark = error.problem_mark or error.context_mark
+        # A key without its colon is noticed a line later; then the context says where it stands.
+        is_key = error.context == "while scanning a simple key"
+        mark = error.context_mark if is_key else error.problem_mark or error.context_mark
         message = " ".join(filter(None, (error.problem, error.context)))
-        return Unreadable(message, mark.line if mark else 0, mark.column if mark else 0)
+        last = text.count("\n")  # at the end of the text libyaml counts a line that is not there
+        return Unreadable(message, min(mark.line, last) if mark else 0, mark.column if mark else 0)
     return Unreadable(str(error))

@@ -32,15 +32,15 @@ class _Flow:
         opening = "{" if isinstance(change.node, MappingNode) else "["
         self.inside = splices.text.index(opening, change.node.start_mark.index) + 1
         self.space = " " if change.style.spaced else ""
-        self.column = self._column()
+        self.pad = self._pad()
 
-    def _column(self) -> int | None:
-        """Return the column of entries that stand on lines of their own, None where they share one."""
+    def _pad(self) -> str | None:
+        """Return what stands before entries that have lines of their own, None where they share one."""
         if not self.entries:
             return None
-        mark = self.entries[0][0].start_mark
-        column: int = mark.column
-        return column if "\n" in self.splices.text[self.inside : mark.index] else None
+        before = self.splices.text[self.inside : self.entries[0][0].start_mark.index]
+        _, newline, pad = before.rpartition("\n")
+        return pad if newline else None
 
     def write(self) -> None:
         for number, value in self.change.replaced.items():
@@ -57,7 +57,7 @@ class _Flow:
                 self.splices.put(at, at, f"{self._value(value)},{self._between()}")
 
     def _between(self) -> str:
-        return self.space if self.column is None else self.splices.newline + " " * self.column
+        return self.space if self.pad is None else self.splices.newline + self.pad
 
     def _append(self, added: list[str]) -> None:
         """Add entries at the end. A comma may stand there already, and a comment may follow the last entry."""
@@ -72,14 +72,14 @@ class _Flow:
         behind = comma.end() if comma else end
         if not comma:
             self.splices.put(end, end, ",")
-        rest = _REST_OF_LINE.match(text, behind) if self.column is not None else None
+        rest = _REST_OF_LINE.match(text, behind) if self.pad is not None else None
         if rest:
-            line = " " * (self.column or 0) + joined + ("," if comma else "")
+            line = f"{self.pad}{joined}{',' if comma else ''}"
             self.splices.put(rest.end(), rest.end(), line + self.splices.newline)
         else:
             self.splices.put(behind, behind, self.space + joined)
 
     def _value(self, value: Json) -> str:
-        if self.change.style.quoted and self.column is not None:
-            return as_json(value, self.column, self.change.style)
+        if self.change.style.quoted and self.pad is not None:
+            return as_json(value, self.pad, self.change.style)
         return inline(value, self.change.style)

@@ -5,6 +5,9 @@ The decision is `webhook.core.admission.decide`, the same that the server calls.
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -13,8 +16,6 @@ import click
 from webhook.cli import options
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from webhook.cli.inputs import Input
     from webhook.cli.offline import Settings
     from webhook.cli.patching import Patched
@@ -45,7 +46,20 @@ def patch(**flags: Json) -> None:
         raise click.UsageError("-i cannot write back to standard input")
     settings = _settings(flags)
     settings = replace(settings, namespaces=found.namespaces())
-    raise SystemExit(_Run(flags).run(found, settings))
+    with _rare_collections():
+        code = _Run(flags).run(found, settings)
+    raise SystemExit(code)
+
+
+@contextmanager
+def _rare_collections() -> Iterator[None]:
+    """Let the garbage collector run seldom: nodes hold no cycles, and walking them costs a tenth of the run."""
+    before = gc.get_threshold()
+    gc.set_threshold(50_000, *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
 
 
 def _check_flags(flags: dict[str, Json]) -> None:

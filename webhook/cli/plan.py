@@ -10,10 +10,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from yaml.nodes import MappingNode, Node, SequenceNode
+from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from webhook.cli.nodes import AliasNode, children, is_flow, key_of, merged, resolved
-from webhook.cli.scalars import MERGE
+from webhook.cli.scalars import MERGE, TEXT
 from webhook.cli.tree import Reader, Tree
 from webhook.cli.yamltext import Style
 from webhook.core.patch import apply
@@ -178,7 +178,10 @@ def _entry(mapping: Node, key: str) -> tuple[int | None, Node | None]:
     """Find the entry that gives a key its value: its number, or only the node where it comes by a merge key."""
     for number in range(len(mapping.value) - 1, -1, -1):
         name, item = mapping.value[number]
-        if name.tag is MERGE:
+        if name.tag is TEXT and type(name) is ScalarNode:  # nearly every key, and this is called often
+            if name.value == key:
+                return number, item
+        elif name.tag is MERGE:
             for part in merged(item):
                 inner = _entry(resolved(part), key)[1]
                 if inner is not None:

@@ -28,7 +28,9 @@ _WORDS: Final[dict[str, Tag]] = {
     **dict.fromkeys(("-.inf", "-.Inf", "-.INF"), (float("-inf"),)),
     "<<": MERGE,
 }
-_FIRST: Final = frozenset("yYnNtTfFoO~+-.0123456789<")
+FIRST: Final = frozenset("yYnNtTfFoO~+-.0123456789<")
+"""What a plain scalar that is no text begins with."""
+
 _INTEGER: Final = re.compile(
     r"([-+]?)(?:0[xX](?P<hex>[0-9a-fA-F]+)|0[bB](?P<bin>[01]+)|0[oO]?(?P<oct>[0-7]+)|(?P<dec>0|[1-9][0-9]*))"
 )
@@ -42,7 +44,7 @@ _INT64: Final = -(1 << 63)
 
 def tag_of(text: str) -> Tag:
     """Return TEXT, MERGE, or a tuple with the value that a plain (unquoted, untagged) scalar stands for."""
-    if text and text[0] not in _FIRST:
+    if text and text[0] not in FIRST:
         return TEXT
     word = _WORDS.get(text)
     if word is not None:

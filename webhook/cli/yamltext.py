@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
@@ -46,7 +46,7 @@ def entry(head: str, value: Json, indent: int, style: Style) -> list[str]:
             return [pad + _DASH + lines[0][indent + 2 :], *lines[1:]]
         inner = style.list_offset if isinstance(value, list) else style.step
         return [pad + head, *block(value, indent + inner, style)]
-    if isinstance(value, str) and "\n" in value and _LITERAL.fullmatch(value):
+    if isinstance(value, str) and "\n" in value and _fits_literal(value):
         return [f"{pad}{head} {_chomping(value)}", _literal(value, indent + max(style.step, 2), style.newline)]
     return [f"{pad}{head} {inline(value, style)}"]
 
@@ -63,6 +63,12 @@ def block(value: Json, indent: int, style: Style) -> list[str]:
     return lines
 
 
+@lru_cache(maxsize=64)
+def _fits_literal(text: str) -> bool:
+    """Say whether a literal block can hold a text. Kept, since every document gets the same drain script."""
+    return _LITERAL.fullmatch(text) is not None
+
+
 def _chomping(text: str) -> str:
     """Return the header of a literal block that keeps exactly the line ends that the text has."""
     if not text.endswith("\n"):
@@ -72,7 +78,7 @@ def _chomping(text: str) -> str:
 
 @lru_cache(maxsize=64)
 def _literal(text: str, indent: int, newline: str) -> str:
-    """Return the lines of a literal block as one. Every document gets the same drain script, so it is kept."""
+    """Return the lines of a literal block as one; kept as `_fits_literal` is."""
     pad = " " * indent
     return newline.join(pad + line if line else "" for line in text.removesuffix("\n").split("\n"))
 
@@ -105,9 +111,7 @@ def _escaped(text: str) -> str:
     return _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
-def as_json(value: Json, indent: int, style: Style) -> str:
-    """Return a value as JSON whose further lines stand at `indent` columns; on one line where style.step is 0."""
-    if not style.step:
-        return inline(value, replace(style, quoted=True))
-    text = _escaped(json.dumps(value, indent=style.step, ensure_ascii=False))
-    return text.replace("\n", style.newline + " " * indent)
+def as_json(value: Json, pad: str, style: Style) -> str:
+    """Return a value as JSON over several lines, each behind `pad`; tabs there mean tabs everywhere."""
+    text = _escaped(json.dumps(value, indent="\t" if "\t" in pad else style.step, ensure_ascii=False))
+    return text.replace("\n", style.newline + pad)

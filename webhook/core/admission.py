@@ -48,6 +48,13 @@ def decide(request: Request, catalog: Catalog, policy: Policy) -> Allow | Patch:
     return Patch(tuple(operations), outcomes, findings) if operations else Allow(outcomes, findings)
 
 
+def decide_pod(request: Request, catalog: Catalog, policy: Policy) -> Allow | Patch:
+    """Decide for the webhook, which patches pods only: one that changed a Deployment would fight with what is in git."""
+    if isinstance(request.object, dict) and request.object.get("kind") != "Pod":
+        return Allow((Outcome("", (Reason.KIND_IGNORED,)),))
+    return decide(request, catalog, policy)
+
+
 def prove(request: Request, decision: Patch, catalog: Catalog, policy: Policy) -> bool:
     """Say whether a patch applies and a second decision on its result is empty (W5, M5)."""
     try:
@@ -223,8 +230,8 @@ def _injected(
         chosen = Reason.WRONG_ENGINE if own_label and servers else Reason.NO_ENGINE_FOUND
     elif not chosen:
         if rule is not None and rule.image:
-            usable = [server for server in usable if is_image(server.image, (rule.image,))] or usable
-            by_label = True
+            matching = [server for server in usable if is_image(server.image, (rule.image,))]
+            usable, by_label = matching or usable, bool(matching)
         chosen = container.choose(usable, port=overrides.port, default_port=profile.http.default, by_label=by_label)
     if isinstance(chosen, Reason):
         warning = Finding(chosen, Level.WARNING, label_path, f"not patched: {chosen.sentence}", backend)

@@ -47,8 +47,10 @@ def explicit_grace(overrides: Overrides, wanted: Budget, spec: int, path: str) -
 
 
 def with_grace(wanted: Budget, grace: int) -> Budget:
-    """Spread a grace period: settle and reserve stay, what is left goes to drain."""
-    return Budget(wanted.settle, max(grace - wanted.settle - wanted.reserve, 0), wanted.reserve)
+    """Spread a grace period: settle and reserve stay, what is left goes to drain; too short a one goes to reserve."""
+    reserve = min(wanted.reserve, max(grace, 0))
+    settle = min(wanted.settle, max(grace, 0) - reserve)
+    return Budget(settle, max(grace, 0) - settle - reserve, reserve)
 
 
 def long_grace(grace: int, path: str) -> list[Finding]:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from webhook import names
 from webhook.core.command import flag_value, is_image, setting_value
 from webhook.core.container import Server
 from webhook.core.decision import Finding, Level, Reason
@@ -67,7 +68,8 @@ def _command_findings(view: View) -> Iterator[Finding]:
     server, profile = view.server, view.profile
     if server.start.by_shell and not server.command.replaces_shell:
         where = "command" if server.container.get("command") else "args"
-        message = f"the shell stays PID 1 and may not pass SIGTERM on: write `exec {_program(server)}`"
+        program = server.command.argv[0]  # alone: its arguments may hold a key
+        message = f"the shell stays PID 1 and may not pass SIGTERM on: write `exec {program} …`"
         yield _warn(Reason.PID1_SHELL, f"{view.at}.{where}", message)
     if view.endpoint.metrics_off and profile.metrics is not None:
         on, off = profile.metrics.on, profile.metrics.off
@@ -88,17 +90,12 @@ def _command_findings(view: View) -> Iterator[Finding]:
         yield _warn(Reason.WEAK_HOOK, f"{view.at}.lifecycle.preStop", message)
 
 
-def _program(server: Server) -> str:
-    """Return the program alone: its arguments may hold a key."""
-    return f"{server.command.argv[0]} …" if server.command.argv else "the server"
-
-
 def _port_findings(view: View) -> Iterator[Finding]:
     endpoint = view.endpoint
     if endpoint.is_socket:
         return
     if endpoint.source == "unknown":
-        message = "the port cannot be read at admission: say it with the annotation drainhook.dev/port"
+        message = f"the port cannot be read at admission: say it with the annotation {names.PORT}"
         yield _warn(Reason.PORT_UNKNOWN, view.at, message)
     elif endpoint.is_mismatched:
         declared = ", ".join(map(str, endpoint.declared))
@@ -152,5 +149,6 @@ def _secret_findings(view: View) -> Iterator[Finding]:
     if key and not key.startswith("$"):
         yield _warn(Reason.SECRET_INLINE, f"{view.at}.{'args' if container.get('args') else 'command'}", message)
     for index, item in enumerate(container.get("env") or []):
-        if item.get("name") in secret.env and item.get("value"):
+        value = item.get("value")
+        if item.get("name") in secret.env and value and not value.startswith("$("):
             yield _warn(Reason.SECRET_INLINE, f"{view.at}.env[{index}].value", message)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Self
 
+from webhook import names
 from webhook.core.profile import Json
 
 
@@ -45,7 +46,7 @@ class Reason(StrEnum):
 
     # Left alone as a whole.
     NOT_LABELLED = "not_labelled", "No backend label on the pod template, and its namespace is not enabled."
-    OPTED_OUT = "opted_out", "The label drainhook.dev/inject: disabled opts this pod out."
+    OPTED_OUT = "opted_out", f"The label {names.INJECT}: {names.INJECT_DISABLED} opts this pod out."
     UNKNOWN_BACKEND = "unknown_backend", "The backend label names no profile."
     MIRROR_POD = (
         "mirror_pod",

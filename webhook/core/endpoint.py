@@ -7,11 +7,11 @@ A guessed port carries all its candidates, so that the hook can look which one l
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from webhook.core.command import env_value, flag_value, is_on, setting_value
+from webhook.core.command import env_value, flag_value, has_words, is_on, setting_value
 from webhook.core.container import Server
-from webhook.core.profile import Port, Profile, Setting
+from webhook.core.profile import Json, Port, Profile, Setting
 
 _LOCAL = ("127.", "localhost", "::1", "[::1]")
 _NUMBER = re.compile(r"(?:.*[^:]:|\[.*\]:|:)?([0-9]{1,5})/?")  # `N`, `host:N`, `[::]:N`, `:N`, but not `::1`
@@ -75,12 +75,15 @@ def locate(server: Server, profile: Profile, port: int | None) -> Endpoint:
     scheme = "https" if is_on(server.command, profile.tls.flags) or _env_set(server, profile.tls) else "http"
     base = setting_value(server.command, profile.base_path) or ""
     prefix = "/" + base.strip("/") if base.strip("/") else ""
-    urls, off = _metrics(server, profile, ports, f"{scheme}://127.0.0.1:{{}}{prefix}")
+    pages = [f"{scheme}://127.0.0.1:{number}{prefix}" for number in ports]
+    urls, off = _metrics(server, profile, pages)
+    more = [port for port in _more_ports(server, profile) if port not in ports]
     return Endpoint(
         ports, source, scheme, prefix,
         is_local=is_socket or host.startswith(_LOCAL), is_socket=is_socket,
-        extra_ports=_grpc(server, profile), declared=declared, metrics_urls=urls, metrics_off=off,
-        is_sure=_is_sure(server, profile, source, base),
+        extra_ports=(*_grpc(server, profile), *filter(None, more)), declared=declared,
+        metrics_urls=() if more else urls, metrics_off=off,  # the gauges of one server prove nothing about another
+        is_sure=not more and _is_sure(server, profile, source, base),
     )  # fmt: skip
 
 
@@ -120,7 +123,7 @@ def declared_ports(server: Server) -> tuple[int, ...]:
     return tuple(
         item["containerPort"]
         for item in server.container.get("ports") or []
-        if isinstance(item.get("containerPort"), int) and item.get("protocol", "TCP") == "TCP"
+        if _is_port(item.get("containerPort")) and item.get("protocol", "TCP") == "TCP"
     )
 
 
@@ -129,9 +132,13 @@ def named_port(server: Server, name: str) -> int | None:
     if name.isascii() and name.isdigit():
         return int(name) if len(name) <= len(str(_LARGEST_PORT)) and 1 <= int(name) <= _LARGEST_PORT else None
     for item in server.container.get("ports") or []:
-        if item.get("name") == name and isinstance(item.get("containerPort"), int):
+        if item.get("name") == name and _is_port(item.get("containerPort")):
             return int(item["containerPort"])
     return None
+
+
+def _is_port(value: Json) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= _LARGEST_PORT
 
 
 def _port(server: Server, port: Port, config_flags: tuple[str, ...], *, shared: bool = False) -> tuple[int | None, str]:
@@ -160,7 +167,8 @@ def _candidates(number: int | None, server: Server, profile: Profile, declared: 
     serving = [port for port in declared if port not in others]
     rest = profile.http.also if server.by_image else (profile.http.default, profile.http.in_image, *profile.http.also)
     order = [*serving, profile.http.in_image, *rest] if number is None else [number, *serving, *rest]
-    return tuple(dict.fromkeys(port for port in order if port))
+    found = tuple(dict.fromkeys(port for port in order if port))
+    return found or tuple(port for port in (profile.http.default,) if port)
 
 
 def _host(server: Server, profile: Profile) -> tuple[str, bool]:
@@ -173,17 +181,32 @@ def _host(server: Server, profile: Profile) -> tuple[str, bool]:
 
 
 def _env_set(server: Server, setting: Setting) -> bool:
-    return any(name in server.start.unknown_env or server.command.env.get(name) for name in setting.env)
+    values = [server.command.env.get(name, "") for name in setting.env]
+    return bool(server.start.unknown_env.intersection(setting.env)) or any(
+        value.lower() not in {"", "0", "false", "none", "off", "disabled"} for value in values
+    )
 
 
 def _grpc(server: Server, profile: Profile) -> tuple[int, ...]:
     if profile.grpc is None:
         return ()
-    number, source = _port(server, profile.grpc, ())
-    return (number,) if number and source != "unknown" else ()
+    number, _ = _port(server, profile.grpc, ())
+    if number is None:  # a connection that nobody counts is a request that nobody waits for
+        return tuple(port for port in (profile.grpc.default, *declared_ports(server)) if port)
+    return (number,)
 
 
-def _metrics(server: Server, profile: Profile, ports: tuple[int, ...], base: str) -> tuple[tuple[str, ...], bool]:
+def _more_ports(server: Server, profile: Profile) -> list[int | None]:
+    """Return the ports of further servers of this profile in one container (`serve A & serve B & wait`)."""
+    rest = [
+        replace(server, command=command)
+        for command in server.start.commands
+        if command != server.command and any(has_words(command, words) for words in profile.match.commands)
+    ]
+    return [_port(other, profile.http, ())[0] for other in rest]
+
+
+def _metrics(server: Server, profile: Profile, bases: list[str]) -> tuple[tuple[str, ...], bool]:
     """Return the candidate addresses of the page of gauges, and whether it is turned off."""
     page = profile.metrics
     if page is None:
@@ -198,7 +221,7 @@ def _metrics(server: Server, profile: Profile, ports: tuple[int, ...], base: str
     if page.port is not None:
         number, _ = _port(server, page.port, ())
         return ((f"http://127.0.0.1:{number}{page.path}",) if number else ()), False
-    return tuple(base.format(port) + page.path for port in ports), False
+    return tuple(base + page.path for base in bases), False
 
 
 def _switched(server: Server, setting: Setting) -> bool:

@@ -17,6 +17,7 @@ from webhook.core.overrides import Overrides
 from webhook.core.profile import Budget, Json, Profile
 
 ASSUMED_KUBERNETES = (1, 28)  # never guess upwards: older API servers drop a sleep hook and refuse the pod
+LONGEST = 31_536_000  # seconds: a year; a shell's arithmetic overflows on what a grace period may be
 SLEEP_SINCE = (1, 30)  # KEP-3960, on by default
 
 
@@ -134,7 +135,8 @@ class Target:
 def parameters(profile: Profile, budget: Budget, target: Target) -> list[str]:
     """Return the parameters of the drain script for one server. Seconds are whole; order is stable."""
     page = profile.metrics
-    words = [f"settle={budget.settle}", f"drain={budget.drain}", "ports=" + ",".join(map(str, target.ports))]
+    settle, drain = min(budget.settle, LONGEST), min(budget.drain, LONGEST)
+    words = [f"settle={settle}", f"drain={drain}", "ports=" + ",".join(map(str, target.ports))]
     if target.is_guess:
         words.append("guess=1")
     if page is not None and target.urls:

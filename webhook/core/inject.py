@@ -143,7 +143,8 @@ def _merge(candidate: Candidate, part: Part, path: str) -> None:
                 message = f"cannot be chained: {refusal}; it is kept"
                 rung.findings.append(Finding(Reason.CHAIN_REFUSED, Level.WARNING, path, message))
             rung.reasons[:] = [Reason.HOOK_KEPT]
-            rung.findings[:] = [item for item in rung.findings if item.reason is not Reason.NO_RUNG]
+            if wanted != "replace":
+                rung.findings[:] = [item for item in rung.findings if item.reason is not Reason.NO_RUNG]
         elif wanted == "chain":
             part.chained = existing
         else:

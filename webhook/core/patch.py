@@ -26,7 +26,7 @@ def pointer(tokens: Tokens) -> str:
 
 @lru_cache(maxsize=4096)
 def field_path(tokens: Tokens) -> str:
-    """Write tokens as Kubernetes prints a field: `spec.containers[0]`, `metadata.annotations[drainhook.dev/port]`."""
+    """Write tokens as Kubernetes prints a field: `spec.containers[0]`, `metadata.annotations[example.com/key]`."""
     text = ""
     for token in tokens:
         if isinstance(token, int) or "/" in token or "." in token:

@@ -179,6 +179,7 @@ def malformed(pod: Json) -> tuple[Tokens, str] | None:
     return None
 
 
+_IN_QUOTES = "must be a string: put the value in quotes"
 _CONTAINER_TYPES: dict[str, tuple[type, str]] = {
     "image": (str, "string"),
     **dict.fromkeys(("command", "args", "env", "ports", "volumeMounts"), (list, "list")),
@@ -205,13 +206,23 @@ def _malformed_container(container: Json) -> tuple[Tokens, str] | None:
         value = container.get(key)
         if value is not None and not isinstance(value, kind):
             return (key,), f"must be a {title}"
+    for key in ("preStop", "postStart"):
+        if not isinstance(look(container, ("lifecycle", key)), dict | None):
+            return ("lifecycle", key), "must be a mapping"
+    return _malformed_items(container)
+
+
+def _malformed_items(container: Json) -> tuple[Tokens, str] | None:
     for key in ("env", "ports"):
         for number, item in enumerate(container.get(key) or ()):
             if not isinstance(item, dict):
                 return (key, number), "must be a mapping"
-    for key in ("preStop", "postStart"):
-        if not isinstance(look(container, ("lifecycle", key)), dict | None):
-            return ("lifecycle", key), "must be a mapping"
+            if key == "env" and not isinstance(item.get("value"), str | None):
+                return (key, number, "value"), _IN_QUOTES
+    for key in ("command", "args"):
+        for number, word in enumerate(container.get(key) or ()):
+            if not isinstance(word, str):
+                return (key, number), _IN_QUOTES
     return None
 
 

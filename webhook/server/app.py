@@ -18,7 +18,7 @@ from starlette.requests import Request as HttpRequest
 from starlette.responses import Response
 
 from webhook import names
-from webhook.core.admission import decide, prove, validate
+from webhook.core.admission import decide_pod, prove, validate
 from webhook.core.decision import Allow, Decision, Deny, Patch, Policy, Request
 from webhook.core.profile import Catalog, Json
 from webhook.core.review import Review, ReviewFault, decision_key, open_answer, parse, reasons, respond
@@ -55,7 +55,7 @@ class Context:
 def create_app(context: Context) -> FastAPI:
     """Assemble the routes; the body limit counts while the body streams in (413)."""
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None, max_body_size=MAX_BODY_BYTES)
-    mutating = Endpoint(context, "mutate", decide, Patch)
+    mutating = Endpoint(context, "mutate", decide_pod, Patch)
     validating = Endpoint(context, "validate", validate, Deny)
     app.add_route(names.MUTATE_PATH, mutating.handle, methods=["POST"])
     app.add_route(names.VALIDATE_PATH, validating.handle, methods=["POST"])

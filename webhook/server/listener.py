@@ -82,19 +82,17 @@ class Listener(uvicorn.Server):
         """Put `Connection: close` on every answer from now on, also of requests that are already in flight."""
         self.server_state.default_headers.append(CLOSE)
 
-    async def drain(self, stop: Stop, seconds: float) -> int:
+    async def drain(self, stop: Stop, seconds: float, *, linger: float = LINGER_SECONDS) -> int:
         """Accept no more, answer what is in flight, and return how many requests were cut off after the seconds."""
         for server in self.servers:
             server.close()
         self._listening.close()
-        await self._until(lambda: not self.server_state.connections, stop, min(LINGER_SECONDS, seconds))
+        await self._until(lambda: not self.server_state.connections, stop, linger)
         for connection in list(self.server_state.connections):
             connection.shutdown()
         await self._until(lambda: not self._busy(), stop, seconds)
         cut = self._busy()
         await self._until(lambda: not self.server_state.connections, stop, FLUSH_SECONDS)
-        for connection in list(self.server_state.connections):
-            connection.transport.abort()
         return cut
 
     def _busy(self) -> int:
