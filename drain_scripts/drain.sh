@@ -281,7 +281,7 @@ while now; [ $((end - t)) -ge $least ]; do
 	now
 	leave_if_dead
 	informed=$informed$n$open
-	text="${n:-unknown} requests${why:+ ($why)}, ${open:-unknown} connections"
+	text="in flight ${n:-unknown}${why:+ ($why)}, connections ${open:-unknown}"
 	case $n:$open in
 	0:0) finish idle "$text" ;;
 	0:*) cause=idle quiet=${quiet:-$t} ;;
@@ -297,4 +297,4 @@ while now; [ $((end - t)) -ge $least ]; do
 	nap $step
 done
 [ "$informed" ] && finish deadline "$text"
-finish slept 'neither requests nor connections can be counted'
+finish slept 'neither requests in flight nor connections can be counted'

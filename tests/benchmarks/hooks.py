@@ -72,9 +72,9 @@ def hooks(bench: Bench) -> list[Figure]:
         closed = list(pool.map(lambda number: _latency(number, keeps=False), range(bench.amounts.hooks)))
         kept = list(pool.map(lambda number: _latency(number, keeps=True), range(bench.amounts.hooks)))
     limit = IDLE_SECONDS + goals.HOOK_OPEN_MORE_SECONDS
-    name = f"ends after the last request, connection kept open (idle window {IDLE_SECONDS} s)"
+    name = f"hook ends after the last request, connection kept open (idle window {IDLE_SECONDS} s)"
     return [
-        figure("hook", "ends after the last request, connections closed", "s", closed, goals.HOOK_CLOSED_SECONDS),
+        figure("hook", "hook ends after the last request, connections closed", "s", closed, goals.HOOK_CLOSED_SECONDS),
         figure("hook", name, "s", kept, goals.Goal(limit, limit)),
     ]
 

@@ -74,11 +74,11 @@ def memory(bench: Bench) -> list[Figure]:
             resident.append(process.rss_mib(server.pid))
     growth, count = resident[-1] - resident[0], f"{bench.amounts.flat_requests:,}"
     return [
-        figure("memory", f"{MAIN_SIZE}, {BUSY} concurrent, highest", "MiB", busy, goals.BUSY_MIB),
-        figure("memory", f"during {count} reviews, no two alike, 10 concurrent", "MiB", resident),
+        figure("memory", f"memory, {MAIN_SIZE} at {BUSY} concurrent, highest", "MiB", busy, goals.BUSY_MIB),
+        figure("memory", f"memory during {count} reviews, no two alike", "MiB", resident),
         figure(
             "memory",
-            f"growth from {bench.amounts.flat_requests // STEPS:,} to {count}",
+            f"memory growth from {bench.amounts.flat_requests // STEPS:,} to {count}",
             "MiB",
             [growth],
             goals.GROWTH_MIB,

@@ -52,7 +52,7 @@ def damaged(draw):
 @given(damaged())
 def test_a_damaged_file_costs_no_other_document(text):
     source = Source("a.yaml", text.encode("utf-8", "surrogatepass"), text)
-    documents = read(source)
+    documents = [*read(source)]
     assert "".join(document.piece.text for document in documents) == text
     for document in documents:
         found = [document.place(finding) for finding in validate_document(document.value, SETTINGS)]
@@ -67,7 +67,7 @@ def test_a_damaged_file_costs_no_other_document(text):
 @LAW
 @given(st.text(max_size=200))
 def test_any_text_is_read_without_an_exception(text):
-    documents = read(Source("a.yaml", b"", text))
+    documents = [*read(Source("a.yaml", b"", text))]
     assert "".join(document.piece.text for document in documents) == text
 
 

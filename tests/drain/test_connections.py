@@ -48,9 +48,9 @@ def test_a_table_that_takes_built_ins_too_long_is_unknown(tmp_path: Path) -> Non
     os.mkfifo(tmp_path / "proc" / "net" / "tcp")
     with Engine([IDLE]) as engine:
         hook = Hook(tmp_path, tools=("curl", "sleep"), script=script)
-        ended = hook.run(*budget(drain=3, idle=60), *polled(engine))
+        ended = hook.run(*budget(drain=2, idle=60), *polled(engine))
     assert (ended.end, ended.record["connections_end"]) == ("deadline", None)
-    assert ended.seconds < 4.5
+    assert ended.seconds < 4
 
 
 def test_no_connection_and_zero_gauges_end_at_once(hook: Hook) -> None:
@@ -85,8 +85,8 @@ def test_without_tables_and_gauges_the_budget_is_slept_and_said(tmp_path: Path) 
     with Engine([Answer("", 404)]) as engine:
         ended = Hook(tmp_path, script=moved(tmp_path, None)).run(*budget(drain=2), *polled(engine))
     assert ended.end == "slept"
-    assert ended.said("unknown requests (404), unknown connections")
-    assert ended.said("neither requests nor connections can be counted")
+    assert ended.said("in flight unknown (404), connections unknown")
+    assert ended.said("neither requests in flight nor connections can be counted")
     assert 1.5 <= ended.seconds < 2.6
 
 
@@ -165,7 +165,9 @@ def test_refused_on_localhost_the_address_of_the_listener_is_asked(hook: Hook, h
     assert (ended.end, ended.record["inflight_start"]) == ("idle", 4)
 
 
-@pytest.mark.parametrize("fetcher", ["wget", "busybox-wget", "python3", "bash"])
+@pytest.mark.parametrize(
+    "fetcher", ["wget", *(pytest.param(name, marks=pytest.mark.slow) for name in ("busybox-wget", "python3", "bash"))]
+)
 def test_every_fetcher_finds_the_other_address(tmp_path: Path, fetcher: str) -> None:
     """Each says refused in its own way."""
     with Engine([BUSY, IDLE], host="127.0.0.2") as engine:

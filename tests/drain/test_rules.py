@@ -35,8 +35,8 @@ def test_the_log_tells_start_change_and_end(hook: Hook) -> None:
         ended = hook.run(*budget(), *polled(engine))
     start, change, end = ended.log
     assert start == "drainhook: settle 0 s, drain up to 8 s"
-    assert change == "drainhook: 0 s: 4 requests, 0 connections"
-    assert end in {f"drainhook: end after {second} s: idle (0 requests, 0 connections)" for second in (0, 1)}
+    assert change == "drainhook: 0 s: in flight 4, connections 0"
+    assert end in {f"drainhook: end after {second} s: idle (in flight 0, connections 0)" for second in (0, 1)}
 
 
 def test_the_record_is_one_line_of_json_appended(hook: Hook, tmp_path: Path) -> None:

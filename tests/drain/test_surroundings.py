@@ -42,9 +42,9 @@ def busy_to_the_end(hook: Hook, seconds: int) -> Ended:
 def test_without_uptime_date_is_the_clock(tmp_path: Path, shell: str) -> None:
     """A /proc that is masked."""
     hook = Hook(tmp_path, shell, ("curl", "sleep", "date"), script=moved(tmp_path, None, clock=False))
-    ended = busy_to_the_end(hook, 3)
+    ended = busy_to_the_end(hook, 2)
     assert (ended.code, ended.end) == (0, "deadline")
-    assert 1 <= ended.seconds <= 3.6
+    assert 0.3 <= ended.seconds <= 2.6
 
 
 @pytest.mark.parametrize("shell", EVERY_SHELL)
@@ -70,13 +70,20 @@ def test_any_uptime_is_a_number(tmp_path: Path, uptime: str) -> None:
 def test_a_sleep_without_fractions(tmp_path: Path, shell: str) -> None:
     """Whole seconds then, and still inside the budget."""
     hook = Hook(tmp_path, shell, ("curl", "grep"), scripts={"sleep": WHOLE_SECONDS})
-    ended = busy_to_the_end(hook, 3)
+    ended = busy_to_the_end(hook, 2)
     assert (ended.code, ended.end) == (0, "deadline")
-    assert 1.9 <= ended.seconds <= 3.6
+    assert 0.9 <= ended.seconds <= 2.6
     assert story(Hook(tmp_path / "idle", shell, ("curl", "grep"), scripts={"sleep": WHOLE_SECONDS})).end == "idle"
 
 
-@pytest.mark.parametrize("other", [("python3",), ("bash",), ()], ids=["python3", "bash", "nothing"])
+@pytest.mark.parametrize(
+    "other",
+    [
+        pytest.param(("python3",), id="python3"),
+        pytest.param(("bash",), id="bash", marks=pytest.mark.slow),
+        pytest.param((), id="nothing"),
+    ],
+)
 @pytest.mark.parametrize("shell", EVERY_SHELL)
 def test_without_sleep(tmp_path: Path, shell: str, other: Sequence[str]) -> None:
     """python3 or bash wait as well; with neither the loop watches the clock."""
@@ -118,7 +125,7 @@ def test_as_another_user_it_still_drains(open_folder: Path) -> None:
     """Seen on stdout: the tables and the page are open to everybody."""
     ended = story(Hook(open_folder, before=(*as_root("setpriv"), *NOBODY)), "log=-")
     assert ended.code == 0
-    assert ended.said("idle (0 requests, 0 connections)")
+    assert ended.said("idle (in flight 0, connections 0)")
 
 
 @pytest.mark.parametrize("shell", EVERY_SHELL)
@@ -136,4 +143,4 @@ def test_with_a_read_only_root(open_folder: Path, tmp_path: Path, shell: str) ->
     hook = Hook(open_folder, shell, before=before)
     ended = story(hook, "log=-", f"record={open_folder}/record")
     assert (ended.code, ended.record) == (0, {})
-    assert ended.said("idle (0 requests, 0 connections)")
+    assert ended.said("idle (in flight 0, connections 0)")

@@ -13,8 +13,7 @@ from demo.story import Load, play, tokens_for
 from tests.engine.hooks import PROFILE, HookHere
 from tests.engine.load import drain, kept_alive, requests, wait
 
-# One process for all: these tests measure times and keep a core busy.
-pytestmark = [pytest.mark.engine, pytest.mark.xdist_group("engine")]
+pytestmark = pytest.mark.engine
 
 # At once more than the two slots, and one more while the pod already ends.
 LOAD = Load(at_once=5, late_seconds=(0.3,), seconds=0.8)

@@ -9,7 +9,7 @@ from demo.load import Fate
 from tests.engine.hooks import PROFILE, HookHere
 from tests.engine.load import drain, requests, wait
 
-pytestmark = [pytest.mark.engine, pytest.mark.xdist_group("engine")]
+pytestmark = pytest.mark.engine
 
 KEY = "not-a-secret"
 PROMPT_SECONDS = 1.5

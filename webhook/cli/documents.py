@@ -6,7 +6,7 @@ becomes of a document is decided elsewhere.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -74,6 +74,7 @@ class Document:
 
     def fill(self) -> None:
         """Read the text into the document, or note why that is not possible."""
+        self.findings = []
         try:
             if self.piece.is_json:
                 self.value, duplicates = jsonedit.read(self.piece.text)
@@ -85,6 +86,10 @@ class Document:
             return
         self.findings += [_twice(self, duplicate) for duplicate in duplicates]
 
+    def forget(self) -> None:
+        """Let go of the nodes, the greater part of a document; they are read again where they are needed."""
+        self.tree = None
+
     def edit(self, operations: Sequence[Json]) -> yamledit.Edited:
         """Return the new text of the document. Raises EditFailed; the document is used up."""
         if self.piece.is_json:
@@ -92,21 +97,20 @@ class Document:
         return yamledit.edit(self.piece.text, self.tree or tree.read(self.piece.text), operations)
 
 
-def read(source: Source) -> list[Document]:
-    """Read all documents of a file. One that only holds comments has no value and no finding."""
+def read(source: Source) -> Iterator[Document]:
+    """Yield the documents of a file, one at a time. One that only holds comments has no value and no finding."""
     if source.text is None:
         broken = Finding(Reason.UNREADABLE, Level.ERROR, "", source.fault)
         document = Document(source.name, 0, Piece("", 1))
         document.findings.append(Placed(broken, source.name, source.fault_line))
-        return [document]
-    documents: list[Document] = []
+        yield document
+        return
     index = 0
     for piece in split(source.text):
         document = Document(source.name, index, piece)
         document.fill()
         index += document.value is not None or bool(document.findings)
-        documents.append(document)
-    return documents
+        yield document
 
 
 def _broken(document: Document, error: Unreadable) -> Placed:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -34,8 +34,8 @@ class Input:
         """Return one file's bytes and text."""
         return self.kept[name] if name in self.kept else load(name)
 
-    def files(self) -> Iterator[tuple[Source, Sequence[Document]]]:
-        """Yield each file with its documents."""
+    def files(self) -> Iterator[tuple[Source, Iterator[Document]]]:
+        """Yield each file with its documents, which are read as they are taken."""
         for name in self.names:
             source = self.source(name)
             yield source, read(source)

@@ -61,12 +61,17 @@ def settings_of(flags: Mapping[str, Json]) -> Settings:
     from webhook import __version__  # noqa: PLC0415
     from webhook.cli.offline import Settings  # noqa: PLC0415
     from webhook.core.decision import Policy  # noqa: PLC0415
-    from webhook.settings import parse_kubernetes_version  # noqa: PLC0415
 
     version = flags["kubernetes_version"]
-    try:
-        policy = Policy(__version__, parse_kubernetes_version(version) if version else None, deny_pods=True)
-    except ValueError as error:
-        raise click.UsageError(f"--kubernetes-version: {error}") from None
+    policy = Policy(__version__, _version(version) if version else None, deny_pods=True)
     catalog = load_catalog(flags["directories"], skip_invalid=flags["skip_invalid_profiles"])
     return Settings(catalog, policy, flags["namespace"])
+
+
+def _version(text: str) -> tuple[int, int]:
+    from webhook.settings import parse_kubernetes_version  # noqa: PLC0415
+
+    try:
+        return parse_kubernetes_version(text)
+    except ValueError as error:
+        raise click.UsageError(f"--kubernetes-version: {error}") from None

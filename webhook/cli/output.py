@@ -7,7 +7,6 @@ from typing import Final, Protocol
 
 import orjson
 
-from webhook.cli.diff import unified
 from webhook.cli.explain import explain
 from webhook.cli.patching import Patched
 from webhook.cli.terminal import say, write
@@ -57,7 +56,8 @@ class _Json(_Silent):
         self.values: list[Json] = []
 
     def add(self, patched: Patched) -> None:
-        self.values += [result.value for result in patched.results if result.value is not None]
+        objects = (result.document.value for result in patched.results)
+        self.values += [value for value in objects if value is not None]
 
     def end(self) -> None:
         if not self.values:
@@ -77,6 +77,8 @@ def _dump(value: Json) -> bytes:
 
 class _Diff(_Silent):
     def add(self, patched: Patched) -> None:
+        from webhook.cli.diff import unified  # noqa: PLC0415  # difflib costs 9 ms
+
         if patched.is_changed:
             parts = [(result.document.piece.text, result.text) for result in patched.results]
             parts[0] = (patched.source.mark + parts[0][0], patched.source.mark + parts[0][1])

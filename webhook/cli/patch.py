@@ -114,8 +114,9 @@ class _Run:
         from webhook.cli.patching import patch_file  # noqa: PLC0415
 
         for source, documents in found.files():
-            yield patch_file(source, documents, settings)
-            self.progress.step(len(documents), source.name)
+            patched = patch_file(source, documents, settings)
+            yield patched
+            self.progress.step(len(patched.results), source.name)
 
     def _report(self, patched: Patched) -> None:
         """Say on standard error what is wrong, and what happens to files."""

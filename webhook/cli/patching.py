@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from webhook.cli.documents import Document, Placed
@@ -10,17 +10,18 @@ from webhook.cli.offline import Decided, Settings, decide_document
 from webhook.cli.plan import EditFailed
 from webhook.cli.sources import Source
 from webhook.core.decision import Finding, Level, Reason
-from webhook.core.profile import Json
 
 
 @dataclass(slots=True)
 class Result:
-    """One document after the decision: its text and object are the old ones where nothing is changed."""
+    """One document after the decision: `text` is the old one where nothing is changed.
+
+    Where it is changed, the document's own object is the new one: editing uses the old one up.
+    """
 
     document: Document
     decided: Decided
     text: str
-    value: Json
     findings: list[Placed] = field(default_factory=list)
 
     @property
@@ -53,7 +54,7 @@ class Patched:
         return (self.source.mark + "".join(result.text for result in self.results)).encode()
 
 
-def patch_file(source: Source, documents: Sequence[Document], settings: Settings) -> Patched:
+def patch_file(source: Source, documents: Iterable[Document], settings: Settings) -> Patched:
     """Decide about every document of a file and edit its text."""
     return Patched(source, [_patch(document, settings) for document in documents])
 
@@ -61,15 +62,15 @@ def patch_file(source: Source, documents: Sequence[Document], settings: Settings
 def _patch(document: Document, settings: Settings) -> Result:
     decided = decide_document(document.value, settings)
     findings = [*document.findings, *(document.place(finding) for finding in decided.findings)]
-    result = Result(document, decided, document.piece.text, document.value, findings)
+    result = Result(document, decided, document.piece.text, findings)
     if decided.operations:
         try:
-            edited = document.edit(decided.operations)
+            result.text = document.edit(decided.operations).text
         except EditFailed as error:
             message = f"left as it is: {error}; write this part in plain block style"
             findings.append(document.place(Finding(Reason.EDIT_FAILED, Level.ERROR, "", message)))
             decided.operations = []
             decided.outcomes = []
-        else:
-            result.text, result.value = edited.text, edited.value
+            document.fill()  # the object may be half changed
+    document.forget()
     return result

@@ -5,7 +5,6 @@ Bytes in, text out; documents are cut in `stream.py` and read in `documents.py`.
 
 from __future__ import annotations
 
-import glob
 import os
 import sys
 from collections.abc import Iterable, Iterator
@@ -58,10 +57,16 @@ def _files(name: str) -> Iterable[str]:
         return files
     if Path(name).exists():  # a pipe such as <(helm template ...)
         return [name]
-    matches = sorted(glob.glob(name, recursive=True)) if glob.has_magic(name) else []  # noqa: PTH207  (keeps names as given)
+    matches = _matches(name) if set("*?[") & set(name) else []
     if not matches:
         raise click.UsageError(f"no such file: {name}")
     return [file for match in matches for file in _files(match)]
+
+
+def _matches(pattern: str) -> list[str]:
+    from glob import glob  # noqa: PLC0415  # 12 ms that few runs need
+
+    return sorted(glob(pattern, recursive=True))  # noqa: PTH207  (Path would change the names that were given)
 
 
 def _manifests(folder: str) -> Iterator[str]:

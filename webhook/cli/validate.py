@@ -57,7 +57,7 @@ def _report(flags: dict[str, Json]) -> Report:
             if document.value is not None or document.findings:
                 findings = (*document.findings, *placed)
                 report.checked.append(Checked(source.name, document.index, document.subject, findings))
-            document.tree = None
-        progress.step(len(documents), source.name)
+            document.forget()
+            progress.step(1, source.name)
     progress.end()
     return report

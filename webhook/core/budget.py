@@ -31,16 +31,24 @@ def budget_of(profile: Profile, overrides: Overrides, *, settle_at_least: int = 
     )
 
 
-def explicit_grace(overrides: Overrides, wanted: Budget, spec: int, path: str) -> tuple[int | None, list[Finding]]:
-    """Return the total that `grace-period-seconds` sets, or None with the finding that says why it is ignored."""
+def explicit_grace(
+    overrides: Overrides, wanted: Budget, present: tuple[int, int], path: str
+) -> tuple[int | None, list[Finding]]:
+    """Return the total that `grace-period-seconds` sets, or None with the finding that says why it is ignored.
+
+    `present` is the pod's own grace period, and what a hook that is kept needs.
+    """
     total = overrides.seconds.get(names.GRACE)
     if total is None:
         return None, []
-    least = max(wanted.settle + wanted.reserve + 1, spec)
+    (spec, kept), reserve = present, wanted.reserve
+    least = max(wanted.settle + wanted.reserve + 1, spec, kept)
     if total >= least:
         return total, []
     if total < spec:
         why = f"must not be below the pod's grace period of {spec} s"
+    elif total < kept:
+        why = f"must be at least {least}: the pod's own hook sleeps {kept - reserve} s, the reserve is {reserve} s"
     else:
         why = f"must be at least {least}: settle {wanted.settle} + reserve {wanted.reserve} + 1 s to drain"
     return None, [bad_name(path, names.GRACE, str(total), why)]

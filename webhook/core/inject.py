@@ -26,6 +26,9 @@ from webhook.core.profile import Budget, Catalog, Json, Profile
 _encode = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
 
 
+_ORDER = {reason: number for number, reason in enumerate(Reason)}
+
+
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """A pod template that is opted in, with all that the decision about it depends on."""
@@ -88,7 +91,8 @@ def inject(candidate: Candidate) -> Result:
         _post_start(candidate, part, result)
         _native(candidate, part, result)
     _grace(candidate, budget, grace_reason, result)
-    result.reasons = list(dict.fromkeys(result.reasons))
+    # In the order of the table, since a second pass could meet the same reasons at another server first.
+    result.reasons = sorted(set(result.reasons), key=_ORDER.__getitem__)
     status = _status(candidate, parts, budget, result)
     text = _encode(status)
     result.changes.append(((*candidate.tokens, "metadata", "annotations", names.STATUS), text))
@@ -131,26 +135,30 @@ def _merge(candidate: Candidate, part: Part, path: str) -> None:
     if existing.is_ours:
         part.chained = existing if existing.form != "none" and rung.name == "exec" else None
         if existing.form == "exec" and rung.name != "exec" and (wanted != "replace" or rung.name == "none"):
-            part.keeps = True  # no other rung can run both: the user's own hook gets its place back
-            rung.reasons[:] = [Reason.HOOK_KEPT]
+            _keep(part, wanted, "only the exec rung can run both", path)  # the user's hook gets its place back
         elif rung.name != "none" and Reason.HOOK_REPLACED in (look(candidate.status, ("reasons",)) or []):
             rung.reasons.append(Reason.HOOK_REPLACED)
     elif existing.is_user:
         refusal = existing.refusal or ("" if rung.name == "exec" else "only the exec rung can run both")
         if rung.name == "none" or wanted == "keep" or (wanted == "chain" and refusal):
-            part.keeps = True
-            if wanted == "chain":
-                message = f"cannot be chained: {refusal}; it is kept"
-                rung.findings.append(Finding(Reason.CHAIN_REFUSED, Level.WARNING, path, message))
-            rung.reasons[:] = [Reason.HOOK_KEPT]
-            if wanted != "replace":
-                rung.findings[:] = [item for item in rung.findings if item.reason is not Reason.NO_RUNG]
+            _keep(part, wanted, refusal, path)
         elif wanted == "chain":
             part.chained = existing
         else:
             rung.reasons.append(Reason.HOOK_REPLACED)
     if part.chained is not None:
         rung.reasons.append(Reason.HOOK_CHAINED)
+
+
+def _keep(part: Part, wanted: str, refusal: str, path: str) -> None:
+    """Let the user's hook stay as it is, and say so where the annotation asked for more."""
+    part.keeps, rung = True, part.rung
+    rung.reasons[:] = [Reason.HOOK_KEPT]
+    if wanted == "chain":
+        message = f"cannot be chained: {refusal}; it is kept"
+        rung.findings.append(Finding(Reason.CHAIN_REFUSED, Level.WARNING, path, message))
+    if wanted != "replace":
+        rung.findings[:] = [item for item in rung.findings if item.reason is not Reason.NO_RUNG]
 
 
 def _budget(candidate: Candidate, parts: list[Part], result: Result) -> tuple[Budget, Reason]:
@@ -162,7 +170,9 @@ def _budget(candidate: Candidate, parts: list[Part], result: Result) -> tuple[Bu
     place = "spec.terminationGracePeriodSeconds"
     ours = candidate.was_ours(place)
     path = f"{candidate.path}metadata.annotations"
-    total, findings = budgets.explicit_grace(candidate.overrides, wanted, spec, path)
+    sleeps = [part.existing.seconds for part in parts if part.keeps and part.existing.form == "sleep"]
+    kept = max(sleeps) + wanted.reserve if sleeps else 0
+    total, findings = budgets.explicit_grace(candidate.overrides, wanted, (spec, kept), path)
     result.findings += findings
     without_hook = all(part.rung.name == "none" and not part.keeps for part in parts)
     if total is not None:
@@ -171,10 +181,7 @@ def _budget(candidate: Candidate, parts: list[Part], result: Result) -> tuple[Bu
         return budgets.with_grace(wanted, spec), Reason.GRACE_NOT_RAISED
     else:
         need = wanted.grace
-    for part in parts:
-        if part.keeps and part.existing.form == "sleep":
-            need = max(need, part.existing.seconds + wanted.reserve)
-    grace = max(spec, need)
+    grace = max(spec, need, kept)
     return budgets.with_grace(wanted, grace), Reason.GRACE_RAISED if grace > spec or ours else Reason.GRACE_KEPT
 
 

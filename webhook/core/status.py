@@ -55,9 +55,13 @@ def _moved(status: Json, now: Json, decision: Patch) -> list[str]:
     """Return the places that drainhook had set and that differ now; another grace period explains another hook."""
     if look(status, ("budget", "grace")) != now["budget"]["grace"]:
         return [GRACE_PLACE]
-    redone = {_place(operation["path"]) for operation in decision.operations}
+    redone = [_place(operation["path"]) for operation in decision.operations]
     gone = set(now["changed"]) ^ set(filter(_is_text, status["changed"]))
-    return [path for path in filter(_is_text, status["changed"]) if path in redone | gone]
+    return [
+        path
+        for path in filter(_is_text, status["changed"])
+        if path in gone or any(f"{path}.".startswith(f"{place}.") for place in redone)  # a parent is added with it
+    ]
 
 
 def _is_text(value: Json) -> bool:

@@ -48,25 +48,31 @@ def test_annotations_beat_the_profile(seconds, more, budget):
     assert budget_of(OWN, Overrides(seconds=seconds), **more) == budget
 
 
+DRAINS = "must be at least 26: settle 10 + reserve 15 + 1 s to drain"
+SLEEPS = "must be at least 75: the pod's own hook sleeps 60 s, the reserve is 15 s"
+
+
 @pytest.mark.parametrize(
-    ("total", "spec", "used", "why"),
+    ("total", "present", "used", "why"),
     [
-        (None, 30, None, None),
-        (26, 20, 26, None),
-        (120, 120, 120, None),
-        (500, 30, 500, None),
-        (25, 20, None, "must be at least 26: settle 10 + reserve 15 + 1 s to drain"),
-        (25, 25, None, "must be at least 26: settle 10 + reserve 15 + 1 s to drain"),
-        (119, 120, None, "must not be below the pod's grace period of 120 s"),
-        (1, 30, None, "must not be below the pod's grace period of 30 s"),
+        (None, (30, 0), None, None),
+        (26, (20, 0), 26, None),
+        (120, (120, 0), 120, None),
+        (500, (30, 75), 500, None),
+        (75, (30, 75), 75, None),
+        (25, (20, 0), None, DRAINS),
+        (25, (25, 0), None, DRAINS),
+        (74, (30, 75), None, SLEEPS),
+        (119, (120, 0), None, "must not be below the pod's grace period of 120 s"),
+        (1, (30, 75), None, "must not be below the pod's grace period of 30 s"),
     ],
 )
-def test_an_explicit_total_counts_unless_it_is_too_short(total, spec, used, why):
-    """It must leave a second to drain and must not shrink what the pod has; else it is said and ignored."""
-    seconds = {} if total is None else {names.GRACE: total}
-    at = f"{PATH}[{names.GRACE}]"
-    findings = [] if why is None else [Finding(Reason.BAD_OVERRIDE, Level.ERROR, at, why, str(total))]
-    assert explicit_grace(Overrides(seconds=seconds), WANTED, spec, PATH) == (used, findings)
+def test_an_explicit_total_counts_unless_it_is_too_short(total, present, used, why):
+    """It must leave a second to drain, cover a kept sleep and not shrink what the pod has; else it is ignored."""
+    seconds = {names.GRACE: total} if total else {}
+    expected = [Finding(Reason.BAD_OVERRIDE, Level.ERROR, f"{PATH}[{names.GRACE}]", str(why), str(total))]
+    found = explicit_grace(Overrides(seconds=seconds), WANTED, present, PATH)
+    assert found == (used, expected[: why is not None])
 
 
 @pytest.mark.parametrize(

@@ -272,11 +272,11 @@ def test_two_servers_share_one_budget():
     assert found.status["hook"] == "kept,exec"
     assert found.status["budget"] == {"settle": 10, "drain": 190, "reserve": 15, "grace": 215}
     assert found.outcome.reasons == (
-        Reason.TWO_SERVERS,
-        Reason.HOOK_KEPT,
-        Reason.PROBE_ADDED,
         Reason.HOOK_EXEC,
+        Reason.HOOK_KEPT,
+        Reason.TWO_SERVERS,
         Reason.GRACE_RAISED,
+        Reason.PROBE_ADDED,
     )
     assert sorted(item.reason for item in found.decision.findings) == [Reason.MESH_SIDECAR, Reason.WEAK_HOOK]
     assert isinstance(found.again, Allow)

@@ -152,20 +152,26 @@ def test_an_older_hook_of_ours_is_replaced():
 
 
 @pytest.mark.parametrize(
-    ("handler", "annotations", "own", "policy", "result", "name"),
+    ("handler", "annotations", "where", "result", "name"),
     [
-        (OURS, {"hook": "none"}, OWN, POLICY, None, "none"),
-        (OURS, {}, profile(tools=[]), POLICY, None, "none"),
-        (OURS, {}, profile(tools=[]), NEW, {"sleep": {"seconds": 105}}, "sleep"),
-        (OURS_WITH_THEIRS, {"hook": "none"}, OWN, POLICY, STOP, "kept"),
-        (OURS_WITH_THEIRS, {}, profile(tools=[]), NEW, STOP, "kept"),
-        (OURS_WITH_THEIRS, {"existing-hook": "replace", "hook": "none"}, OWN, POLICY, STOP, "kept"),
-        (OURS_WITH_THEIRS, {"existing-hook": "replace"}, profile(tools=[]), NEW, {"sleep": {"seconds": 105}}, "sleep"),
+        (OURS, {"hook": "none"}, (OWN, POLICY), None, "none"),
+        (OURS, {}, (profile(tools=[]), POLICY), None, "none"),
+        (OURS, {}, (profile(tools=[]), NEW), {"sleep": {"seconds": 105}}, "sleep"),
+        (OURS_WITH_THEIRS, {"hook": "none"}, (OWN, POLICY), STOP, "kept"),
+        (OURS_WITH_THEIRS, {}, (profile(tools=[]), NEW), STOP, "kept"),
+        (OURS_WITH_THEIRS, {"existing-hook": "replace", "hook": "none"}, (OWN, POLICY), STOP, "kept"),
+        (
+            OURS_WITH_THEIRS,
+            {"existing-hook": "replace"},
+            (profile(tools=[]), NEW),
+            {"sleep": {"seconds": 105}},
+            "sleep",
+        ),
     ],
 )
-def test_a_hook_of_ours_goes_where_it_is_not_wanted_any_more(handler, annotations, own, policy, result, name):
+def test_a_hook_of_ours_goes_where_it_is_not_wanted_any_more(handler, annotations, where, result, name):
     """The user's own hook, which it ran first, gets its place back."""
-    found = Pass(hooked(handler, annotations), own, policy)
+    found = Pass(hooked(handler, annotations), *where)
     assert (found.at("lifecycle", "preStop"), found.status["hook"]) == (result, name)
     assert isinstance(found.again, Allow)
 

@@ -121,6 +121,8 @@ def test_a_shell_string_is_split_into_its_programs(script, found):
         ('own "$(cat "/a b")"', "$(cat /a"),
         ("own $(a $(b))", "$(a $(b))"),
         ("own $(a", "$(a"),
+        ("own $(a ')' \\) b) c", "$(a ')' \\) b)"),
+        ("own ${N#'}'} c", "${N#'}'}"),
         ("own $((8000 + 1))", "$((8000 + 1))"),
         ("own `cat /port`", "`cat /port`"),
         ("own `cat", "`cat"),
