@@ -2,7 +2,7 @@
 # JOBS=N sets the number of test processes, GO=1 adds the Go reference to the benchmark.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all check lint types shell schemas links bench clean shells
+.PHONY: help demo test test-all check lint types shell schemas links bench clean tools
 
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -10,18 +10,20 @@ PIP := $(PY) -m pip --disable-pip-version-check install --quiet
 SHELLS := dash busybox mksh posh yash
 # One more than cores: many tests of the hook wait. worksteal, because a few tests take a hundred times longer than most.
 JOBS ?= $(shell n=$$(nproc 2>/dev/null || echo 2); [ $$n -gt 7 ] && n=7; echo $$((n + 1)))
+ENGINE := $(PY) -c 'import xllamacpp' 2>/dev/null
 PYTEST := $(PY) -m pytest -n $(JOBS) --dist worksteal -q
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-9s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 demo: $(VENV)/.demo ## admission reviews over TLS, then a real engine ended without and with the hook
+	@$(ENGINE) || { echo "the llama.cpp server needs a library that is missing: sudo apt-get install libgomp1"; exit 1; }
 	@$(PY) -m demo
 
-test: $(VENV)/.dev shells ## the tests that take minutes at most (the real engine among them)
+test: $(VENV)/.dev tools ## the tests that take minutes at most (the real engine among them)
 	@$(PYTEST) -m "not slow"
 
-test-all: $(VENV)/.dev shells ## every test, the full matrices too
+test-all: $(VENV)/.dev tools ## every test, the full matrices too
 	@$(PYTEST)
 
 check: lint types shell schemas links ## ruff, mypy, shellcheck, checkbashisms, schemas of manifests, links of docs
@@ -76,6 +78,7 @@ $(VENV)/.demo: pyproject.toml | $(PY)
 	@$(PIP) -e '.[serve,engine]'
 	@touch $(VENV)/.demo
 
-shells:
+tools:
+	@$(ENGINE) || echo "a library is missing, tests of the real engine are skipped: sudo apt-get install libgomp1"
 	@missing=; for s in $(SHELLS); do command -v $$s >/dev/null || missing="$$missing $$s"; done; \
 	[ -z "$$missing" ] || echo "missing shells, their tests are skipped: sudo apt-get install$$missing"

@@ -55,7 +55,8 @@ class Engine:
         port = self.process.stdout.readline().strip()
         if not port:
             self.end()
-            raise EngineError(f"the llama.cpp server did not start, see {log}")
+            last = log.read_text(errors="replace").strip().rpartition("\n")[2]
+            raise EngineError(f"the llama.cpp server did not start ({last}), see {log}")
         self.port = int(port)
 
     def __enter__(self) -> Self:

@@ -45,6 +45,9 @@ CONTAINER_PORT: Final = 10250
 METRICS_PORT: Final = 9090
 SIDECAR_PORT: Final = 9390
 SYSTEM_NAMESPACE: Final = "drainhook-system"
+SERVICE: Final = "drainhook"  # name of the Service
+CONFIGURATION: Final = "drainhook"  # name of both webhook configurations
+TLS_SECRET: Final = "drainhook-tls"
 
 # Kubernetes' own keys that decide whether a pod is touched at all.
 MIRROR_POD: Final = "kubernetes.io/config.mirror"

@@ -42,10 +42,10 @@ class Connection:
             raise OSError("the answer has no patch, or belongs to another request")
         self.took.append(time.perf_counter() - started)
 
-    async def run(self, counter: Iterator[int], requests: int, end: float) -> None:
+    async def run(self, counter: Iterator[int], last: int, end: float) -> None:
         """Send reviews until their number or the time has come."""
         for number in counter:
-            if number > requests if requests else time.perf_counter() > end:
+            if number > last if last else time.perf_counter() > end:
                 return
             await self.exchange(number)
 
@@ -70,10 +70,12 @@ async def _main(options: argparse.Namespace) -> dict[str, float | str]:
     connections = await _connect(options)
     print("ready", flush=True)
     sys.stdin.readline()  # nothing else runs in this loop yet
-    started, counter, error = time.perf_counter(), itertools.count(1), ""
+    first = int(time.time() * 1000) % 90_000_000  # no two runs may send the same reviews
+    last = first + options.requests - 1 if options.requests else 0
+    started, counter, error = time.perf_counter(), itertools.count(first), ""
     end = started + options.seconds
     try:
-        await asyncio.gather(*(connection.run(counter, options.requests, end) for connection in connections))
+        await asyncio.gather(*(connection.run(counter, last, end) for connection in connections))
     except (OSError, asyncio.IncompleteReadError, ValueError) as failure:
         error = str(failure)
     took = sorted(itertools.chain.from_iterable(connection.took for connection in connections)) or [0.0]

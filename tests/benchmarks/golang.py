@@ -39,7 +39,7 @@ def build(folder: Path, *programs: str) -> Path | None:
     """Build programs of the Go module and return the folder that holds them; None where there is no Go."""
     if shutil.which("go") is None:
         return None
-    out = folder / "bin"
+    out = (folder / "bin").resolve()  # the compiler runs in the folder of its module
     out.mkdir(parents=True, exist_ok=True)
     command = ["nice", "-n", "15", "go", "build", "-o", f"{out}/", *(f"./{program}" for program in programs)]
     built = subprocess.run(

@@ -258,6 +258,8 @@ def test_an_edit_that_cannot_be_proven_is_a_finding_and_changes_nothing(drainhoo
     done = drainhook("patch", "-f", "-", stdin=text.encode())
     assert (done.code, done.out) == (1, text)
     assert "[edit_failed]" in done.err
+    as_json = drainhook("patch", "-o", "json", "-f", "-", stdin=text.encode())
+    assert json.loads(as_json.out) == yaml.safe_load(text)
 
 
 USAGE = [

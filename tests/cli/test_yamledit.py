@@ -156,6 +156,7 @@ REFUSED = [
     ("a: 1\n", [add("", {})]),
     ("- 1\n", [add("/0/x", 1)]),
     ("text\n", [add("/a", 1)]),
+    ("base: &b {x: {p: 1}}\na:\n  x: {q: 1}\n  <<: *b\n", [add("/a/x/k", 2)]),  # a second key x would stand there
     ("a: |\n  x", [add("/b", 1)]),  # a line end after the block would change it
 ]
 

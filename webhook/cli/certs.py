@@ -1,6 +1,6 @@
 """`drainhook certs`: make the webhook's certificates, and say what a certificate holds.
 
-Only this file writes them to disk; how they are made stands in webhook.certificates.
+How they are made stands in webhook.certificates; what is done in a cluster, in webhook.cli.ensure.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 import click
 
 from webhook import names
+from webhook.cli.ensure import ensure
 from webhook.files import write_whole
 from webhook.pair import Pair
 
@@ -32,7 +33,10 @@ CA_CERT, CA_KEY, TLS_CERT, TLS_KEY = "ca.crt", "ca.key", "tls.crt", "tls.key"
 
 @click.group()
 def certs() -> None:
-    """Certificates for the webhook: issue, inspect."""
+    """Certificates for the webhook: issue, inspect, ensure."""
+
+
+certs.add_command(ensure)
 
 
 @certs.command()

@@ -17,9 +17,10 @@ import click
 from webhook import __version__
 
 COMMANDS = {
-    "certs": ("webhook.cli.certs:certs", "Certificates for the webhook: issue, inspect."),
+    "certs": ("webhook.cli.certs:certs", "Certificates for the webhook: issue, inspect, ensure."),
     "completion": ("webhook.cli.completion:completion", "Print the completion script of a shell."),
     "drain": ("webhook.cli.drain:drain", "Run the drain loop by hand against an engine."),
+    "label": ("webhook.cli.label:label", "Label live workloads, with a preview of the rollout that it starts."),
     "patch": ("webhook.cli.patch:patch", "Print manifests with the drain hook, as the webhook would set it."),
     "profiles": ("webhook.cli.profiles:profiles", "The profiles of the backends: list, show, check, schema."),
     "serve": ("webhook.cli.serve:serve", "Serve the admission webhook over TLS."),

@@ -33,6 +33,7 @@ class View:
     profile: Profile
     budget: Budget
     catalog: Catalog
+    servers: tuple[int, ...] = ()  # every container that is a server
 
     @property
     def at(self) -> str:
@@ -111,6 +112,8 @@ def _pod_findings(view: View) -> Iterator[Finding]:
             yield _warn(Reason.HOST_PID, f"{view.path}spec.{key}", message, value=True)
     programs = view.catalog.programs
     for index, item in enumerate(spec.get("containers") or []):
+        if index in view.servers:
+            continue
         image, at = str(item.get("image") or ""), f"{view.path}spec.containers[{index}]"
         if is_image(image, programs.meshes):
             message = (

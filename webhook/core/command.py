@@ -132,7 +132,7 @@ def command_of(argv: tuple[str, ...], env: Mapping[str, str], *, replaces_shell:
     for place, word in enumerate(argv):
         if word.startswith("-"):
             name, joined, value = word.partition("=")
-            following = argv[place + 1] if place + 1 < len(argv) else None
+            following = argv[place + 1] if place + 1 < len(argv) and argv[place + 1][:2] != "--" else None
             options[_flag_name(name) if len(name) < MOST_FLAG else name] = Option(
                 place, value if joined else following, bool(joined)
             )

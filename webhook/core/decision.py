@@ -62,7 +62,10 @@ class Reason(StrEnum):
     KIND_IGNORED = "kind_ignored", "The kind carries no pod template that may be patched here."
     CR_FIELD = "cr_field", "The kind lacks the fields; its pods are patched at admission."
 
-    # The hook and its rung.
+    # The hook and its rung. The status names reasons in the order in which they stand here.
+    TWO_SERVERS = "two_servers", "Two containers match the profile; both get the hook within one shared budget."
+    IMAGE_UNKNOWN = "image_unknown", "The image is not a known one; it is assumed to hold what the official one holds."
+    IMAGE_TOOLS = "image_tools", "The image-tools annotation says what the image holds."
     HOOK_EXEC = "hook_exec", "The image holds a shell: the drain script runs in the container."
     HOOK_HTTP = "hook_http", "The server's own drain endpoint is called by httpGet."
     HOOK_SLEEP = "hook_sleep", "No shell in the image: the native sleep action waits settle plus drain."
@@ -71,21 +74,12 @@ class Reason(StrEnum):
     HOOK_KEPT = "hook_kept", "The container has its own preStop hook; it is not touched."
     HOOK_CHAINED = "hook_chained", "The container's own preStop hook runs first, within the same deadline."
     HOOK_REPLACED = "hook_replaced", "The existing-hook annotation asks to replace the container's own preStop hook."
-    IMAGE_UNKNOWN = "image_unknown", "The image is not a known one; it is assumed to hold what the official one holds."
-    IMAGE_TOOLS = "image_tools", "The image-tools annotation says what the image holds."
     SETTLE_ONLY = (
         "settle_only",
         "The engine drains by itself after SIGTERM and has no gauges: the hook only waits to settle.",
     )
-    TWO_SERVERS = "two_servers", "Two containers match the profile; both get the hook within one shared budget."
 
-    # Grace period, probe, the rest.
-    GRACE_RAISED = "grace_raised", "The grace period is raised to settle plus drain plus reserve."
-    GRACE_KEPT = "grace_kept", "The grace period is long enough; what it has beyond the sum goes to the drain."
-    GRACE_NOT_RAISED = (
-        "grace_not_raised",
-        "Without a hook, a longer grace period would only delay SIGKILL for this engine.",
-    )
+    # Probe, grace period, the rest.
     PROBE_ADDED = "probe_added", "The container had no readiness probe."
     PROBE_KEPT = "probe_kept", "The container has its own readiness probe; it is not touched."
     PROBE_OFF = "probe_off", "The readiness annotation asks for none."
@@ -97,6 +91,12 @@ class Reason(StrEnum):
     PROBE_FOREIGN = "probe_foreign", "The program is not known to be the profile's server."
     POST_START_ADDED = "post_start_added", "The profile has a postStart hook and the container had none."
     NATIVE_DRAIN_ADDED = "native_drain_added", "The engine's own drain flag is added as asked."
+    GRACE_RAISED = "grace_raised", "The grace period is raised to settle plus drain plus reserve."
+    GRACE_KEPT = "grace_kept", "The grace period is long enough; what it has beyond the sum goes to the drain."
+    GRACE_NOT_RAISED = (
+        "grace_not_raised",
+        "Without a hook, a longer grace period would only delay SIGKILL for this engine.",
+    )
     TEMPLATE_GUESSED = "template_guessed", "The kind is unknown; the pod template was found by its shape."
 
     # Findings: a user's mistake or a risk.

@@ -100,7 +100,7 @@ def inject(candidate: Candidate) -> Result:
     for part in parts:
         view = View(
             candidate.pod, candidate.path, part.server, part.endpoint, part.existing if part.keeps else None,
-            candidate.profile, budget, candidate.catalog,
+            candidate.profile, budget, candidate.catalog, tuple(server.index for server in candidate.servers),
         )  # fmt: skip
         result.findings += check(view)
     result.findings = list({(item.reason, item.path, item.message): item for item in result.findings}.values())

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.unit.core.engines import OTHER_IMAGE, POLICY, SCRIPT, container, pod, profile, request
+from tests.unit.core.engines import POLICY, SCRIPT, container, pod, profile, request
 from tests.unit.core.passes import GRACE, HOOK, PAGE, PROBE, STOP, Pass
 from webhook import names
 from webhook.core.admission import decide
@@ -272,14 +272,20 @@ def test_two_servers_share_one_budget():
     assert found.status["hook"] == "kept,exec"
     assert found.status["budget"] == {"settle": 10, "drain": 190, "reserve": 15, "grace": 215}
     assert found.outcome.reasons == (
+        Reason.TWO_SERVERS,
         Reason.HOOK_EXEC,
         Reason.HOOK_KEPT,
-        Reason.TWO_SERVERS,
-        Reason.GRACE_RAISED,
         Reason.PROBE_ADDED,
+        Reason.GRACE_RAISED,
     )
     assert sorted(item.reason for item in found.decision.findings) == [Reason.MESH_SIDECAR, Reason.WEAK_HOOK]
     assert isinstance(found.again, Allow)
+
+
+def test_a_server_in_a_proxys_image_is_no_proxy():
+    """Its command is the engine's, so nobody ends before it."""
+    servers = [container(name, "x/proxy:1", command=["own", "serve", "--port", "1"]) for name in ("a", "b")]
+    assert Pass(pod(*servers)).decision.findings == ()
 
 
 def test_two_hundred_servers_make_no_finding_twice():
@@ -287,9 +293,3 @@ def test_two_hundred_servers_make_no_finding_twice():
     sides = [container(f"m{at}", "x/mesh:1") for at in range(200)]
     found = Pass(pod(*[container(f"s{at}") for at in range(200)], *sides))
     assert (len(found.decision.findings), len(found.decision.operations)) == (200, 402)
-
-
-def test_an_unknown_image_is_assumed_to_hold_what_the_official_one_holds():
-    """And said so."""
-    found = Pass(pod(container(image=OTHER_IMAGE, command=["own", "serve"])))
-    assert found.outcome.reasons[:2] == (Reason.IMAGE_UNKNOWN, Reason.HOOK_EXEC)

@@ -33,10 +33,15 @@ type result struct {
 	Error    string  `json:"error"`
 }
 
-// limits end the run: a number of requests if there is one, else a time.
+// limits end the run: a last number if there is one, else a time.
 type limits struct {
-	requests int64
-	end      time.Time
+	last int64
+	end  time.Time
+}
+
+// first is where the numbers of this run begin: no two runs may send the same reviews.
+func first() int64 {
+	return time.Now().UnixMilli() % 90_000_000
 }
 
 type worker struct {
@@ -96,7 +101,7 @@ func (w *worker) exchange(number int64) error {
 func (w *worker) run(counter *atomic.Int64, until limits) {
 	for w.err == nil {
 		number := counter.Add(1)
-		if until.requests > 0 && number > until.requests || until.requests == 0 && time.Now().After(until.end) {
+		if until.last > 0 && number > until.last || until.last == 0 && time.Now().After(until.end) {
 			return
 		}
 		started := time.Now()
@@ -162,9 +167,13 @@ func main() {
 	fmt.Println("ready")
 	_, _ = bufio.NewReader(os.Stdin).ReadString('\n')
 	var counter atomic.Int64
+	counter.Store(first())
 	var group sync.WaitGroup
 	started := time.Now()
-	until := limits{*requests, started.Add(time.Duration(*seconds * float64(time.Second)))}
+	until := limits{end: started.Add(time.Duration(*seconds * float64(time.Second)))}
+	if *requests > 0 {
+		until.last = counter.Load() + *requests
+	}
 	for _, w := range workers {
 		group.Go(func() { w.run(&counter, until) })
 	}

@@ -1,0 +1,134 @@
+"""Image archives by the standard library: an OCI layout and a docker-archive in one tar.
+
+So containerd, docker, podman, buildah and kind can all load it. What goes into an image stands in recipes.py.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import platform
+import tarfile
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+_PATH: Final = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+_ARCHITECTURES: Final = {"x86_64": "amd64", "aarch64": "arm64"}
+_OCI: Final = "application/vnd.oci.image"
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """What an image is: its short name with tag, its layers (tar files) and how it is started."""
+
+    name: str
+    layers: tuple[Path, ...]
+    command: tuple[str, ...] = ()
+    environment: tuple[str, ...] = ()
+    user: str = ""
+    folder: str = "/"
+    entrypoint: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class _Blobs:
+    """The content of the layout by its digest."""
+
+    files: dict[str, Path] = field(default_factory=dict)
+    texts: dict[str, bytes] = field(default_factory=dict)
+
+    def add(self, content: Any) -> dict[str, Any]:
+        """Add a JSON document; give digest and size."""
+        text = json.dumps(content).encode()
+        digest = hashlib.sha256(text).hexdigest()
+        self.texts[digest] = text
+        return {"digest": f"sha256:{digest}", "size": len(text)}
+
+    def add_file(self, path: Path) -> dict[str, Any]:
+        """Add a file; give digest and size."""
+        with path.open("rb") as content:
+            digest = hashlib.file_digest(content, "sha256").hexdigest()
+        self.files[digest] = path
+        return {"digest": f"sha256:{digest}", "size": path.stat().st_size}
+
+
+def full_name(name: str) -> str:
+    """Give the name under which containerd looks an image up: short names belong to the default host."""
+    return name if "." in name.split("/", 1)[0] else f"docker.io/library/{name}"
+
+
+def write(image: Image, out: Path) -> None:
+    """Write the archive of an image; `out` appears whole or not at all."""
+    blobs = _Blobs()
+    layers = [blobs.add_file(path) for path in image.layers]
+    config = blobs.add(_config(image, [layer["digest"] for layer in layers]))
+    manifest = {
+        "schemaVersion": 2,
+        "mediaType": f"{_OCI}.manifest.v1+json",
+        "config": {"mediaType": f"{_OCI}.config.v1+json", **config},
+        "layers": [{"mediaType": f"{_OCI}.layer.v1.tar", **layer} for layer in layers],
+    }
+    names = {
+        "io.containerd.image.name": full_name(image.name),
+        "org.opencontainers.image.ref.name": image.name.rsplit(":", 1)[1],
+    }
+    entry = {"mediaType": manifest["mediaType"], **blobs.add(manifest), "annotations": names}
+    docker = {"Config": _path(config), "RepoTags": [image.name], "Layers": [_path(layer) for layer in layers]}
+    draft = out.with_suffix(".draft")
+    with tarfile.open(draft, "w") as tar:
+        _text(tar, "oci-layout", json.dumps({"imageLayoutVersion": "1.0.0"}).encode())
+        _text(tar, "index.json", json.dumps({"schemaVersion": 2, "manifests": [entry]}).encode())
+        _text(tar, "manifest.json", json.dumps([docker]).encode())
+        for digest, text in blobs.texts.items():
+            _text(tar, f"blobs/sha256/{digest}", text)
+        for digest, path in blobs.files.items():
+            tar.add(path, f"blobs/sha256/{digest}", filter=_plain)
+    draft.replace(out)
+
+
+def write_layer(folders: Iterable[Path], out: Path) -> None:
+    """Write the content of folders as one layer, owned by root and without times, so that it is the same each time."""
+    draft = out.with_suffix(".draft")
+    with tarfile.open(draft, "w", format=tarfile.PAX_FORMAT) as tar:
+        for folder in folders:
+            for path in sorted(folder.iterdir()):
+                tar.add(path, path.name, filter=_owned_by_root)
+    draft.replace(out)
+
+
+def _config(image: Image, digests: list[str]) -> dict[str, Any]:
+    start: dict[str, Any] = {"Env": [_PATH, *image.environment], "WorkingDir": image.folder}
+    optional = {"Entrypoint": list(image.entrypoint), "Cmd": list(image.command), "User": image.user}
+    start |= {name: value for name, value in optional.items() if value}
+    return {
+        "architecture": _ARCHITECTURES.get(platform.machine(), platform.machine()),
+        "os": "linux",
+        "created": "1970-01-01T00:00:00Z",
+        "config": start,
+        "rootfs": {"type": "layers", "diff_ids": digests},
+        "history": [{"created_by": "tests/cluster"} for _ in digests],
+    }
+
+
+def _path(blob: dict[str, Any]) -> str:
+    return f"blobs/sha256/{blob['digest'].removeprefix('sha256:')}"
+
+
+def _text(tar: tarfile.TarFile, name: str, content: bytes) -> None:
+    entry = tarfile.TarInfo(name)
+    entry.size = len(content)
+    tar.addfile(entry, io.BytesIO(content))
+
+
+def _plain(entry: tarfile.TarInfo) -> tarfile.TarInfo:
+    entry.mtime = 0
+    return entry
+
+
+def _owned_by_root(entry: tarfile.TarInfo) -> tarfile.TarInfo:
+    entry.uid = entry.gid = 0
+    entry.uname = entry.gname = "root"
+    return _plain(entry)

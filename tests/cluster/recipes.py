@@ -1,0 +1,151 @@
+"""The images of the test cluster: what each is made of. No registry is asked.
+
+| image | holds | for |
+|---|---|---|
+| drainhook-pause, drainhook-busybox | busybox | sandboxes, small pods |
+| drainhook-base | Debian, its Python, pip, curl | `ARG BASE_IMAGE` of the Dockerfile where no registry is reached |
+| drainhook | the project's wheel and its extras | the webhook without docker or buildah |
+| drainhook-llama | llama.cpp's server, a random model, curl, bash | the real engine |
+| drainhook-fastapi, drainhook-fastapi-bare | FastAPI, streaming.py; bare: no shell | applications of one's own |
+| drainhook-nginx | nginx | a proxy with upstream keep-alive |
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tomllib
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Final
+
+from tests.cluster import archive
+from tests.cluster.archive import Image
+from tests.cluster.layers import SITE, Layers
+from tests.cluster.pins import FASTAPI, HERE, ROOT, XLLAMACPP
+from tests.cluster.places import Places
+
+PAUSE: Final = "drainhook-pause:local"
+BUSYBOX: Final = "drainhook-busybox:local"
+BASE: Final = "drainhook-base:local"
+PRODUCT: Final = "drainhook:local"
+LLAMA: Final = "drainhook-llama:local"
+FASTAPI_APP: Final = "drainhook-fastapi:local"
+FASTAPI_BARE: Final = "drainhook-fastapi-bare:local"
+NGINX: Final = "drainhook-nginx:local"
+
+_TOOLS: Final = ("base-files", "bash", "coreutils", "dash", "findutils", "grep", "gzip", "mawk", "sed", "tar")
+_PYTHON: Final = ("ca-certificates", "curl", "libgomp1", "libstdc++6", "python3-pip", "python3-venv")
+_PYTHONPATH: Final = f"PYTHONPATH=/{SITE}"
+_SHELLS: Final = ("usr/bin/sh", "usr/bin/dash", "usr/bin/bash")
+_FOREVER: Final = "trap 'exit 0' TERM INT; while :; do sleep 3600 & wait $!; done"
+
+
+def pause(layers: Layers) -> Image:
+    """Make the first container of each pod: waits, and ends at once on SIGTERM."""
+    return Image(PAUSE, (layers.busybox(),), ("/bin/sh", "-c", _FOREVER))
+
+
+def busybox(layers: Layers) -> Image:
+    """Give small tools. Debian 12's busybox crashes on `wget -T`."""
+    return Image(BUSYBOX, (layers.busybox(),), ("/bin/sh",))
+
+
+def base(layers: Layers) -> Image:
+    """Give Debian with Python and pip."""
+    return Image(BASE, (_base(layers),), ("python3",))
+
+
+def product(layers: Layers) -> Image:
+    """Give drainhook as its wheel, run by a numeric user who is not root."""
+    debian = _base(layers)
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    wanted = [*project["dependencies"], *extras["serve"], *extras["cluster"]]
+    contents = ["pyproject.toml", "README.md", "LICENSE", "webhook", "drain_scripts", "manifests"]
+    stack = (debian, layers.python_packages(debian, wanted), layers.wheel(debian, ROOT, contents))
+    return Image(PRODUCT, stack, ("python3", "-m", "webhook", "serve"), (_PYTHONPATH,), user="65532:65532")
+
+
+def llama(layers: Layers) -> Image:
+    """Give the real llama.cpp server behind `llama-server`; the model is its default."""
+    debian = _base(layers)
+    stack = (
+        debian,
+        layers.python_packages(debian, [XLLAMACPP]),
+        _model(layers),
+        layers.files("llama-server", {"usr/local/bin/llama-server": HERE / "apps/llama_server.py"}),
+    )
+    environment = (_PYTHONPATH, "LLAMA_ARG_MODEL=/models/model.gguf", "LLAMA_ARG_HOST=0.0.0.0")
+    return Image(LLAMA, stack, environment=environment, entrypoint=("llama-server",))
+
+
+def fastapi(layers: Layers) -> Image:
+    """Give a FastAPI application that streams, on port 8000."""
+    command = ("python3", "-m", "uvicorn", "streaming:app", "--host", "0.0.0.0", "--port", "8000")  # noqa: S104
+    return Image(FASTAPI_APP, _fastapi(layers), command, (_PYTHONPATH,), folder="/srv")
+
+
+def fastapi_bare(layers: Layers) -> Image:
+    """Give the same without any shell: the hook's lower rungs."""
+    with_shell = fastapi(layers)
+    stack = (*with_shell.layers, layers.without(_SHELLS))
+    return Image(FASTAPI_BARE, stack, with_shell.command, with_shell.environment, folder=with_shell.folder)
+
+
+def nginx(layers: Layers) -> Image:
+    """Give Debian's nginx in the foreground; its configuration is mounted by who uses it."""
+    stack = (layers.debian([*_TOOLS, "nginx-light"]),)
+    return Image(NGINX, stack, ("nginx", "-g", "daemon off;"))
+
+
+RECIPES: Final[tuple[Callable[[Layers], Image], ...]] = (
+    pause,
+    busybox,
+    base,
+    product,
+    llama,
+    fastapi,
+    fastapi_bare,
+    nginx,
+)
+
+
+def make(places: Places, recipes: Iterable[Callable[[Layers], Image]] = RECIPES) -> dict[str, Path]:
+    """Give the archive of each image by its name, made where it or a layer of it changed."""
+    layers = Layers(places.images / "layers")
+    return {image.name: _archive(places, image) for image in (recipe(layers) for recipe in recipes)}
+
+
+def _archive(places: Places, image: Image) -> Path:
+    key = hashlib.sha256(repr(image).encode()).hexdigest()[:16]
+    stem = image.name.replace(":", "-")
+    out = places.images / f"{stem}-{key}.tar"
+    if not out.exists():
+        archive.write(image, out)
+        for old in places.images.glob(f"{stem}-{'?' * 16}.tar"):
+            if old != out:
+                old.unlink()
+    return out
+
+
+def _base(layers: Layers) -> Path:
+    return layers.debian([*_TOOLS, *_PYTHON])
+
+
+def _fastapi(layers: Layers) -> tuple[Path, ...]:
+    debian = _base(layers)
+    app = layers.files("streaming", {"srv/streaming.py": HERE / "apps/streaming.py"})
+    return debian, layers.python_packages(debian, FASTAPI), app
+
+
+def _model(layers: Layers) -> Path:
+    """Give the demo's random model, made by the demo's own module."""
+    source = ROOT / "demo/model.py"
+
+    def make(content: Path) -> None:
+        from demo import model  # noqa: PLC0415  # needs gguf and numpy, and only the first time
+
+        model.build(content / "models/model.gguf")
+        (content / "models/model.gguf").chmod(0o644)
+
+    return layers.cached("model", [hashlib.sha256(source.read_bytes()).hexdigest()], make)
