@@ -79,11 +79,11 @@ class Stream(threading.Thread):
         if self._ask.key:
             headers["Authorization"] = f"Bearer {self._ask.key}"
         connection.request("POST", _PATH, json.dumps(body), headers)
-        answer = connection.getresponse()
-        if answer.status != http.client.OK:
-            self.error = f"HTTP {answer.status}"
-            return Fate.REFUSED if answer.status == http.client.SERVICE_UNAVAILABLE else Fate.LOST
-        return self._read(answer)
+        with connection.getresponse() as answer:
+            if answer.status != http.client.OK:
+                self.error = f"HTTP {answer.status}"
+                return Fate.REFUSED if answer.status == http.client.SERVICE_UNAVAILABLE else Fate.LOST
+            return self._read(answer)
 
     def _read(self, answer: http.client.HTTPResponse) -> Fate:
         predicted = 0

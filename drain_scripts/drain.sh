@@ -1,11 +1,11 @@
 #!/bin/sh
 # The drain hook: runs as preStop inside the server's container, waits until no request is in flight, ends with 0.
-# Every parameter is an argument (settle= drain= ports= url= gauge= absent= idle= key= log= record= call= chain= -- argv);
-# nothing here is generated. It needs a shell and, where they exist, sleep and one of curl, wget, python3, bash.
+# Every parameter is an argument (settle= drain= ports= guess= url= gauge= absent= idle= key= log= record= call= chain=
+# -- argv), nothing here is generated. It needs a shell and, where they exist, sleep and one of curl, wget, python3, bash.
 # Never here: a port, path or metric name of one engine (profiles hold those), temp files, a non-zero exit.
 # Rules, limits and what each fetcher can tell: docs/hook.md. Times are hundredths of a second since the start.
-# Commands in variables are split at newlines (SC2086, SC2089, SC2090); functions are called through bound (SC2317).
-# shellcheck disable=SC2086,SC2089,SC2090,SC2317
+# Commands in variables are split at newlines (SC2086, SC2089, SC2090); functions are called through bound (SC2317, SC2329).
+# shellcheck disable=SC2086,SC2089,SC2090,SC2317,SC2329
 
 # An error of ours must not become a FailedPreStopHook event, a reader that went away must not kill the hook.
 exec 2>/dev/null
@@ -15,7 +15,7 @@ set -f
 TAB='	' NL='
 '
 IFS=$NL
-settle=10 drain=95 idle=5 ports='' urls='' gauges='' names='#end' absent=unknown key='' call='' chain=''
+settle=10 drain=95 idle=5 ports='' urls='' gauges='' names='#end' guess='' absent=unknown key='' call='' chain=''
 log=/proc/1/fd/1 record=/dev/termination-log
 fetchers="curl${NL}wget${NL}python3${NL}bash"
 
@@ -28,12 +28,7 @@ while [ $# -gt 0 ]; do
 	key=*) case $v in [0-9]* | *[!A-Za-z0-9_]*) ;; *) key=$v ;; esac ;;
 	url=*) urls=$urls$v$NL ;;
 	gauge=*) gauges=$gauges$v$NL names="$names$NL${v%%\{*}" ;;
-	ports=*) ports=$v ;;
-	absent=*) absent=$v ;;
-	log=*) log=$v ;;
-	record=*) record=$v ;;
-	call=*) call=$v ;;
-	chain=*) chain=$v ;;
+	ports=* | guess=* | absent=* | log=* | record=* | call=* | chain=*) eval "${1%%=*}=\$v" ;;
 	esac
 	shift
 done
@@ -153,6 +148,11 @@ scan() {
 		case $l in *' 0A '*) listeners=$listeners$a$NL ;; esac
 		case ,$ports,$l in *,$p,*' 01 '*) open=$((open + 1)) ;; *,$p,*) up=1 believed=1 ;; esac
 	done
+	# Guessed ports of which none listens: every listening port counts, for a wrong guess must lose no request.
+	case $guess:$up:$listeners in 1::?*)
+		for a in $listeners; do ports=$ports,$((0x${a##*:})); done
+		guess='' && scan ;;
+	esac
 	case $ports:$believed:$status in :* | *::[1-9]*) open='' ;; esac
 }
 # Dead or not yet started: a restart must not wait. A server that closed its port and still answers is not dead.

@@ -67,7 +67,7 @@ def _run(places: Places, options: argparse.Namespace) -> int:
         case "env":
             _explain(Cluster.attach(places))
         case "images":
-            print(*(f"{name} {path}" for name, path in recipes.make(places).items()), sep="\n")
+            _images(places)
         case _:
             return _leftovers(places)
     return 0
@@ -82,6 +82,12 @@ def _explain(cluster: Cluster) -> None:
     print(f"  {' '.join(cluster.inside)} curl http://ADDRESS")
     print(f"Images: {' '.join(cluster.images)} (imagePullPolicy: Never)")
     print(f"Logs: {cluster.places.logs}\nEnd it: make cluster-down")
+
+
+def _images(places: Places) -> None:
+    archives = recipes.make(places)
+    archives |= dict([recipes.make_group(places, "base", [recipes.base])])
+    print(*(f"{path}: {' '.join(names)}" for path, names in archives.items()), sep="\n")
 
 
 def _kubectl(places: Places, words: list[str]) -> int:

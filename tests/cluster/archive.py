@@ -1,4 +1,4 @@
-"""Image archives by the standard library: an OCI layout and a docker-archive in one tar.
+"""Archives of images by the standard library: an OCI layout and a docker-archive in one tar.
 
 So containerd, docker, podman, buildah and kind can all load it. What goes into an image stands in recipes.py.
 """
@@ -10,7 +10,7 @@ import io
 import json
 import platform
 import tarfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -35,24 +35,28 @@ class Image:
 
 @dataclass(slots=True)
 class _Blobs:
-    """The content of the layout by its digest."""
+    """The content of the layout by its digest: files, and JSON documents."""
 
     files: dict[str, Path] = field(default_factory=dict)
-    texts: dict[str, bytes] = field(default_factory=dict)
+    texts: dict[str, Any] = field(default_factory=dict)
+    known: dict[Path, dict[str, Any]] = field(default_factory=dict)
 
     def add(self, content: Any) -> dict[str, Any]:
         """Add a JSON document; give digest and size."""
         text = json.dumps(content).encode()
         digest = hashlib.sha256(text).hexdigest()
-        self.texts[digest] = text
+        self.texts[digest] = content
         return {"digest": f"sha256:{digest}", "size": len(text)}
 
     def add_file(self, path: Path) -> dict[str, Any]:
-        """Add a file; give digest and size."""
+        """Add a file, read once however many images hold it; give digest and size."""
+        if path in self.known:
+            return self.known[path]
         with path.open("rb") as content:
             digest = hashlib.file_digest(content, "sha256").hexdigest()
         self.files[digest] = path
-        return {"digest": f"sha256:{digest}", "size": path.stat().st_size}
+        self.known[path] = {"digest": f"sha256:{digest}", "size": path.stat().st_size}
+        return self.known[path]
 
 
 def full_name(name: str) -> str:
@@ -60,14 +64,30 @@ def full_name(name: str) -> str:
     return name if "." in name.split("/", 1)[0] else f"docker.io/library/{name}"
 
 
-def write(image: Image, out: Path) -> None:
-    """Write the archive of an image; `out` appears whole or not at all."""
+def write(images: Sequence[Image], out: Path) -> None:
+    """Write images into one archive, layers that they share once; `out` appears whole or not at all."""
     blobs = _Blobs()
+    entries, dockers = zip(*(_describe(image, blobs) for image in images), strict=True)
+    draft = out.with_suffix(".draft")
+    with tarfile.open(draft, "w") as tar:
+        _text(tar, "oci-layout", {"imageLayoutVersion": "1.0.0"})
+        _text(tar, "index.json", {"schemaVersion": 2, "manifests": entries})
+        _text(tar, "manifest.json", dockers)
+        for digest, content in blobs.texts.items():
+            _text(tar, f"blobs/sha256/{digest}", content)
+        for digest, path in blobs.files.items():
+            tar.add(path, f"blobs/sha256/{digest}", filter=_plain)
+    draft.replace(out)
+
+
+def _describe(image: Image, blobs: _Blobs) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Give an image's entry in the OCI index and in docker's manifest."""
     layers = [blobs.add_file(path) for path in image.layers]
     config = blobs.add(_config(image, [layer["digest"] for layer in layers]))
+    kind = f"{_OCI}.manifest.v1+json"
     manifest = {
         "schemaVersion": 2,
-        "mediaType": f"{_OCI}.manifest.v1+json",
+        "mediaType": kind,
         "config": {"mediaType": f"{_OCI}.config.v1+json", **config},
         "layers": [{"mediaType": f"{_OCI}.layer.v1.tar", **layer} for layer in layers],
     }
@@ -75,18 +95,8 @@ def write(image: Image, out: Path) -> None:
         "io.containerd.image.name": full_name(image.name),
         "org.opencontainers.image.ref.name": image.name.rsplit(":", 1)[1],
     }
-    entry = {"mediaType": manifest["mediaType"], **blobs.add(manifest), "annotations": names}
     docker = {"Config": _path(config), "RepoTags": [image.name], "Layers": [_path(layer) for layer in layers]}
-    draft = out.with_suffix(".draft")
-    with tarfile.open(draft, "w") as tar:
-        _text(tar, "oci-layout", json.dumps({"imageLayoutVersion": "1.0.0"}).encode())
-        _text(tar, "index.json", json.dumps({"schemaVersion": 2, "manifests": [entry]}).encode())
-        _text(tar, "manifest.json", json.dumps([docker]).encode())
-        for digest, text in blobs.texts.items():
-            _text(tar, f"blobs/sha256/{digest}", text)
-        for digest, path in blobs.files.items():
-            tar.add(path, f"blobs/sha256/{digest}", filter=_plain)
-    draft.replace(out)
+    return {"mediaType": kind, **blobs.add(manifest), "annotations": names}, docker
 
 
 def write_layer(folders: Iterable[Path], out: Path) -> None:
@@ -117,10 +127,11 @@ def _path(blob: dict[str, Any]) -> str:
     return f"blobs/sha256/{blob['digest'].removeprefix('sha256:')}"
 
 
-def _text(tar: tarfile.TarFile, name: str, content: bytes) -> None:
+def _text(tar: tarfile.TarFile, name: str, content: Any) -> None:
+    text = json.dumps(content).encode()
     entry = tarfile.TarInfo(name)
-    entry.size = len(content)
-    tar.addfile(entry, io.BytesIO(content))
+    entry.size = len(text)
+    tar.addfile(entry, io.BytesIO(text))
 
 
 def _plain(entry: tarfile.TarInfo) -> tarfile.TarInfo:

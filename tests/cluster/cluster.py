@@ -9,7 +9,7 @@ import json
 import os
 import signal
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -109,7 +109,7 @@ class Cluster:
         words = [*self.inside, *command]
         return subprocess.run(words, capture_output=True, text=True, check=False, timeout=seconds)
 
-    def load(self, archives: Sequence[Path]) -> None:
+    def load(self, archives: Iterable[Path]) -> None:
         """Import image archives (OCI or docker) into the node."""
         node.load(self.places, archives)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -22,6 +23,7 @@ from typing import Final
 from tests.cluster.archive import write_layer
 from tests.cluster.errors import ClusterError
 
+_FORM: Final = 1  # of all layers: raised when they are made in another way from the same inputs
 SITE: Final = "opt/python"  # on PYTHONPATH of every image that has Python packages
 _SOURCES: Final = (Path("/etc/apt/sources.list.d/debian.sources"), Path("/etc/apt/sources.list"))
 _USERS: Final = (
@@ -40,7 +42,7 @@ class Layers:
 
     def cached(self, kind: str, inputs: Sequence[str], make: Callable[[Path], None]) -> Path:
         """Give the layer of these inputs; `make` fills an empty folder with its content the first time."""
-        key = hashlib.sha256(json.dumps([kind, *inputs]).encode()).hexdigest()[:16]
+        key = hashlib.sha256(json.dumps([_FORM, kind, *inputs]).encode()).hexdigest()[:16]
         out = self.folder / f"{kind}-{key}.tar"
         if not out.exists():
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -88,7 +90,7 @@ class Layers:
         """Python packages as wheels for the Python of the base layer."""
 
         def make(content: Path) -> None:
-            _pip(content / SITE, python_of(base), requirements)
+            _pip(content / SITE, python_of(base), *requirements)
 
         return self.cached("python", [base.name, *requirements], make)
 
@@ -99,7 +101,7 @@ class Layers:
         def make(content: Path) -> None:
             with tempfile.TemporaryDirectory() as wheels:
                 _run(sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "-w", wheels, str(root))
-                _pip(content / SITE, python_of(base), [str(path) for path in Path(wheels).glob("*.whl")])
+                _pip(content / SITE, python_of(base), "--no-deps", *map(str, Path(wheels).glob("*.whl")))
 
         return self.cached("wheel", [base.name, *map(_digest, files)], make)
 
@@ -153,14 +155,16 @@ def _mmdebstrap(packages: Sequence[str], sources: Path, content: Path) -> None:
         shutil.rmtree(content / name, ignore_errors=True)
 
 
-def _pip(target: Path, python: str, requirements: Sequence[str]) -> None:
-    words = [sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--no-compile"]
+def _pip(target: Path, python: str, *requirements: str) -> None:
+    words = [sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
     words += ["--target", str(target), "--only-binary=:all:", "--implementation=cp", f"--python-version={python}"]
-    _run(*words, *requirements)
+    # Layers have no times, so compiled modules must be told by the hash of their source: this variable does that.
+    _run(*words, *requirements, SOURCE_DATE_EPOCH="0")
 
 
-def _run(*command: str) -> None:
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+def _run(*command: str, **environment: str) -> None:
+    environ = {**os.environ, **environment}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environ)
     if done.returncode:
         raise ClusterError(f"`{command[0]}` failed while an image was made: {done.stderr.strip()[-800:]}")
 

@@ -6,7 +6,7 @@ The templates stand in configuration/. Which images there are stands in recipes.
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from string import Template
 from typing import Final
@@ -31,12 +31,19 @@ def start_containerd(places: Places) -> None:
     processes.wait_until("an answer of containerd", lambda: _ctr(places, "version").returncode == 0, 60, daemon)
 
 
-def load(places: Places, archives: Sequence[Path]) -> None:
-    """Import image archives, so that pods with imagePullPolicy Never or IfNotPresent find them."""
+def load(places: Places, archives: Iterable[Path]) -> None:
+    """Import image archives that this node has not yet; pods with imagePullPolicy Never or IfNotPresent find them."""
+    seen = places.state / "imported"
+    seen.touch()
     for archive in archives:
+        mark = f"{archive} {archive.stat().st_mtime_ns}"
+        if mark in seen.read_text().splitlines():
+            continue
         done = _ctr(places, "--namespace", "k8s.io", "images", "import", str(archive))
         if done.returncode:
             raise ClusterError(f"containerd refused the image {archive}: {done.stderr.strip()}")
+        with seen.open("a") as marks:
+            marks.write(f"{mark}\n")
 
 
 def start(places: Places, binaries: Path) -> None:

@@ -26,7 +26,7 @@ def up(places: Places, provider: str, version: str = KUBERNETES) -> list[Path]:
         if shutil.which(tool) is None:
             raise ClusterError(f"PROVIDER={provider} needs {tool} on PATH; without it: make cluster")
     _run(start(provider, version))
-    archives = list(recipes.make(places).values())
+    archives = list(recipes.make(places))
     for archive in archives:
         _run(load(provider, archive))
     return archives

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import tomllib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -33,6 +33,7 @@ FASTAPI_APP: Final = "drainhook-fastapi:local"
 FASTAPI_BARE: Final = "drainhook-fastapi-bare:local"
 NGINX: Final = "drainhook-nginx:local"
 
+Recipe = Callable[[Layers], Image]
 _TOOLS: Final = ("base-files", "bash", "coreutils", "dash", "findutils", "grep", "gzip", "mawk", "sed", "tar")
 _PYTHON: Final = ("ca-certificates", "curl", "libgomp1", "libstdc++6", "python3-pip", "python3-venv")
 _PYTHONPATH: Final = f"PYTHONPATH=/{SITE}"
@@ -98,34 +99,29 @@ def nginx(layers: Layers) -> Image:
     return Image(NGINX, stack, ("nginx", "-g", "daemon off;"))
 
 
-RECIPES: Final[tuple[Callable[[Layers], Image], ...]] = (
-    pause,
-    busybox,
-    base,
-    product,
-    llama,
-    fastapi,
-    fastapi_bare,
-    nginx,
-)
+# One archive per group, because its images share layers; the product changes with every edit and has its own.
+GROUPS: Final[Mapping[str, tuple[Recipe, ...]]] = {
+    "engines": (pause, busybox, llama, fastapi, fastapi_bare, nginx),
+    "product": (product,),
+}
 
 
-def make(places: Places, recipes: Iterable[Callable[[Layers], Image]] = RECIPES) -> dict[str, Path]:
-    """Give the archive of each image by its name, made where it or a layer of it changed."""
+def make(places: Places) -> dict[Path, list[str]]:
+    """Give the archives of all images that pods run, with the images' names; only what changed is made anew."""
+    return dict(make_group(places, group, recipes) for group, recipes in GROUPS.items())
+
+
+def make_group(places: Places, group: str, recipes: Sequence[Recipe]) -> tuple[Path, list[str]]:
+    """Give one archive of some images, with their names."""
     layers = Layers(places.images / "layers")
-    return {image.name: _archive(places, image) for image in (recipe(layers) for recipe in recipes)}
-
-
-def _archive(places: Places, image: Image) -> Path:
-    key = hashlib.sha256(repr(image).encode()).hexdigest()[:16]
-    stem = image.name.replace(":", "-")
-    out = places.images / f"{stem}-{key}.tar"
+    images = [recipe(layers) for recipe in recipes]
+    key = hashlib.sha256(repr(images).encode()).hexdigest()[:16]
+    out = places.images / f"{group}-{key}.tar"
     if not out.exists():
-        archive.write(image, out)
-        for old in places.images.glob(f"{stem}-{'?' * 16}.tar"):
-            if old != out:
-                old.unlink()
-    return out
+        archive.write(images, out)
+        for old in set(places.images.glob(f"{group}-*.tar")) - {out}:
+            old.unlink()
+    return out, [image.name for image in images]
 
 
 def _base(layers: Layers) -> Path:

@@ -6,9 +6,10 @@ import fcntl
 import json
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -48,15 +49,15 @@ def up(places: Places, version: str = KUBERNETES) -> Cluster:
             binaries = steps("binaries", build.build, places, version)
             images = steps("images", recipes.make, places)
             _start(places, binaries, images, steps)
-            cluster = _complete(places, version, tuple(images))
+            cluster = _complete(places, version, tuple(chain(*images.values())))
         else:
             images = steps("images", recipes.make, places)
-            steps("import of images", node.load, places, list(images.values()))
+            steps("import of images", node.load, places, images)
         print(f"{'in all':<24} {sum(steps.seconds.values()):6.1f} s")
         return cluster
 
 
-def _start(places: Places, binaries: Path, images: dict[str, Path], steps: Steps) -> None:
+def _start(places: Places, binaries: Path, images: Iterable[Path], steps: Steps) -> None:
     steps("namespaces", namespaces.hold, places)
     with namespaces.listen() as door:
         (places.state / "door").write_text(str(door.getsockname()[1]))
@@ -64,7 +65,7 @@ def _start(places: Places, binaries: Path, images: dict[str, Path], steps: Steps
         steps("control plane", control_plane.start, places, binaries)
         _open(places, door)
     steps("containerd", node.start_containerd, places)
-    steps("import of images", node.load, places, list(images.values()))
+    steps("import of images", node.load, places, images)
     steps("node", node.start, places, binaries)
     steps("service account", _wait_for_account, places, binaries)
 

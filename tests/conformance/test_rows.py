@@ -13,8 +13,9 @@ from pathlib import Path
 import jsonpatch
 import pytest
 
-from tests.builders import UID, child, container, filled_in, pod, workload
+from tests.builders import UID, child, container, filled_in, pod, review, workload
 from tests.conformance.case import all_cases, catalog
+from tests.conformance.doors import Http
 from webhook import names
 from webhook.cli.offline import Settings, decide_document
 from webhook.core.admission import decide, validate
@@ -30,7 +31,7 @@ def decided(document, kubernetes=(1, 34)):
 
 
 def patched(document, kubernetes=(1, 34)):
-    return apply(document, decided(document, kubernetes).operations)
+    return apply(document, getattr(decided(document, kubernetes), "operations", ()))
 
 
 def hook_of(document, index=0):
@@ -92,6 +93,34 @@ def test_m5_second_pass_is_empty_on_each_branch(user, rung, existing):
         second = decided(again)
         assert isinstance(second, Allow)
         assert second.outcomes == first.outcomes
+
+
+RUNGS = {
+    "exec": {},
+    "sleep": {"hook": "sleep"},
+    "http": {"hook": "http"},
+}
+
+
+@pytest.mark.parametrize("before", RUNGS)
+@pytest.mark.parametrize("after", RUNGS)
+def test_m5_our_hook_of_one_kind_is_no_users_hook_to_another(before, after):
+    """A template in git that was patched once is patched anew after its annotation has changed."""
+    item = container(image="own", command=["uvicorn", "a:a", "--host=0.0.0.0", "--port=8000"], args=[])
+    fresh = patched(pod(item, backend="fastapi", annotations=RUNGS[after]))
+    changed = patched(pod(item, backend="fastapi", annotations=RUNGS[before]))
+    rest = {names.STATUS: changed["metadata"]["annotations"][names.STATUS]}
+    changed["metadata"]["annotations"] = rest | {f"{names.DOMAIN}/{key}": text for key, text in RUNGS[after].items()}
+    again = patched(changed)
+    assert hook_of(again) == hook_of(fresh)
+    assert again["metadata"]["annotations"][names.STATUS] == fresh["metadata"]["annotations"][names.STATUS]
+
+
+def test_m5_a_server_that_does_not_know_its_cluster_keeps_the_sleep_of_one_that_did():
+    document = pod(annotations={"image-tools": "none"})
+    offline = patched(document, (1, 34))
+    assert isinstance(decided(offline, None), Allow)
+    assert hook_of(offline) == {"sleep": {"seconds": 105}}
 
 
 @pytest.mark.parametrize("place", [0, 1])
@@ -266,6 +295,19 @@ def test_m22_label_counts_on_the_template_alone():
         (Reason.WRONG_OBJECT, "metadata.labels[drainhook.dev/backend]")
     ]
     assert isinstance(decided(workload(labelled)), Patch)
+
+
+@pytest.mark.parametrize(
+    "case", [case for case in all_cases() if "s3cr3t" in str(case.documents if not case.is_text else "")]
+)
+def test_o3_no_key_of_a_manifest_is_logged_or_said(case):
+    http = Http(case)
+    for document in case.documents:
+        response = http.post(names.MUTATE_PATH, review(document))
+        assert "s3cr3t" not in str(response.get("warnings")) + str(response["auditAnnotations"])
+        assert "s3cr3t" not in str(http.post(names.VALIDATE_PATH, review(document)))
+    assert len(http.logged) == 2 * len(case.documents)
+    assert "s3cr3t" not in "".join(http.logged)
 
 
 def test_s10_command_line_decides_as_the_webhook_does():

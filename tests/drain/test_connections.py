@@ -108,6 +108,27 @@ def test_without_serving_ports_connections_are_unknown(hook: Hook) -> None:
     assert 1 <= span < 2.5
 
 
+@pytest.mark.parametrize(("guess", "end"), [("guess=1", "deadline"), ("guess=", "not_listening")])
+def test_a_wrong_guess_of_the_port_does_not_leave_a_busy_engine(tmp_path: Path, guess: str, end: str) -> None:
+    """Where none of the guessed ports listens, all listening ports count; a port that is known is taken at its word."""
+    tcp = [row(0, 60000, LISTEN, ANY), row(1, 60000, ESTABLISHED), row(2, 60001, ESTABLISHED)]
+    ended = Hook(tmp_path, script=moved(tmp_path, tcp)).run(*budget(drain=1), "ports=8000,9000", guess)
+    assert (ended.end, ended.record["connections_end"]) == (end, 1 if guess == "guess=1" else 0)
+
+
+def test_a_right_guess_counts_its_own_port_only(tmp_path: Path) -> None:
+    """The sidecars of the pod do not hold the drain."""
+    tcp = [row(0, 9000, LISTEN, ANY), row(1, 60000, LISTEN, ANY), row(2, 60000, ESTABLISHED)]
+    ended = Hook(tmp_path, script=moved(tmp_path, tcp)).run(*budget(idle=1), "ports=8000,9000", "guess=1")
+    assert (ended.end, ended.record["connections_end"]) == ("no_connections", 0)
+
+
+def test_a_guess_still_leaves_a_dead_engine_at_once(tmp_path: Path) -> None:
+    """Nothing listens at all."""
+    ended = Hook(tmp_path, script=moved(tmp_path, [row(0, 60000, TIME_WAIT)])).run(*budget(), "ports=8000", "guess=1")
+    assert ended.end == "not_listening"
+
+
 def test_a_table_without_listeners_is_not_believed_while_the_server_answers(tmp_path: Path) -> None:
     """Some sandboxes show an empty table: that is no dead engine."""
     with Engine([BUSY, BUSY, IDLE]) as engine:

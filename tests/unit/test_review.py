@@ -116,7 +116,16 @@ def test_the_old_version_is_a_fault_that_can_be_answered():
 
 @pytest.mark.parametrize(
     "document",
-    [None, [], "x", {}, {**sent(), "kind": "Pod"}, {**sent(), "apiVersion": "v1"}, {**sent(), "request": None}],
+    [
+        None,
+        [],
+        "x",
+        {},
+        {**sent(), "kind": "Pod"},
+        {**sent(), "apiVersion": "v1"},
+        {**sent(), "request": None},
+        sent(uid=""),
+    ],
 )
 def test_what_has_no_uid_is_a_fault_without_uid(document):
     fault = parse(document)

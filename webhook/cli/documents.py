@@ -24,7 +24,10 @@ _TEMPLATE: Final = "render the chart first: helm template ... | drainhook patch 
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A finding and its place: line and column of the file count from 1; `subject` is `Deployment vllm`, or empty."""
+    """A finding and its place: line and column of the file count from 1; `subject` is `Deployment vllm`, or empty.
+
+    For an object of a live cluster `file` is its place there, and `line` is 0.
+    """
 
     finding: Finding
     file: str

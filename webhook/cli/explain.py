@@ -23,12 +23,12 @@ def explain(result: Result) -> str:
         lines.append("  no Kubernetes object")
     for outcome in result.decided.outcomes:
         lines += [f"  {outcome.path}:"] if outcome.path else []
-        lines += [f"    {line}" for line in _outcome(outcome)]
+        lines += [f"    {line}" for line in outcome_lines(outcome)]
     lines += [f"  {finding_line(placed)}" for placed in result.findings]
     return "\n".join(lines)
 
 
-def _outcome(outcome: Outcome) -> Iterator[str]:
+def outcome_lines(outcome: Outcome) -> Iterator[str]:
     """Explain one pod template."""
     status = outcome.status
     if status is not None:
@@ -53,4 +53,5 @@ def finding_line(placed: Placed) -> str:
     level = click.style(finding.level.value, fg="red" if finding.level is Level.ERROR else "yellow")
     field = f"{finding.path}: " if finding.path else ""
     message = " ".join(finding.message.split())
-    return f"{placed.file}:{placed.line}:{placed.column}: {level}: {field}{message} [{finding.reason.value}]"
+    place = f"{placed.file}:{placed.line}:{placed.column}" if placed.line else placed.file
+    return f"{place}: {level}: {field}{message} [{finding.reason.value}]"

@@ -24,7 +24,7 @@ COMMANDS = {
     "patch": ("webhook.cli.patch:patch", "Print manifests with the drain hook, as the webhook would set it."),
     "profiles": ("webhook.cli.profiles:profiles", "The profiles of the backends: list, show, check, schema."),
     "serve": ("webhook.cli.serve:serve", "Serve the admission webhook over TLS."),
-    "validate": ("webhook.cli.validate:validate", "Find mistakes in manifests before they ship."),
+    "validate": ("webhook.cli.validate:validate", "Find mistakes in manifests before they ship, or in what runs in a cluster."),
 }
 """Where each command is, and its line in `--help`, so that help imports none of them; a test compares the texts."""
 

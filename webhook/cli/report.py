@@ -27,6 +27,7 @@ class Report:
 
     checked: list[Checked] = field(default_factory=list)
     fail_on_warning: bool = False
+    noun: str = "documents"
 
     @property
     def findings(self) -> Iterator[Placed]:
@@ -68,14 +69,14 @@ def _text(report: Report) -> str:
 
     lines = [finding_line(placed) for placed in report.findings]
     errors, warnings = report.count(Level.ERROR), report.count(Level.WARNING)
-    lines.append(f"{len(report.checked)} documents, {errors} errors, {warnings} warnings")
+    lines.append(f"{len(report.checked)} {report.noun}, {errors} errors, {warnings} warnings")
     return "\n".join(lines)
 
 
 def _json(report: Report) -> str:
     rows = [row(placed) for placed in report.findings]
     counts = {"errors": report.count(Level.ERROR), "warnings": report.count(Level.WARNING)}
-    return json.dumps({"documents": len(report.checked), **counts, "findings": rows}, indent=2, ensure_ascii=False)
+    return json.dumps({report.noun: len(report.checked), **counts, "findings": rows}, indent=2, ensure_ascii=False)
 
 
 def row(placed: Placed) -> dict[str, Json]:

@@ -36,12 +36,10 @@ def _rule(reason: Reason) -> Json:
 def _result(placed: Placed, reasons: list[Reason]) -> Json:
     finding = placed.finding
     message = f"{finding.path}: {finding.message}" if finding.path else finding.message
-    location: dict[str, Json] = {
-        "physicalLocation": {
-            "artifactLocation": {"uri": _uri(placed.file)},
-            "region": {"startLine": placed.line, "startColumn": placed.column},
-        }
-    }
+    physical: dict[str, Json] = {"artifactLocation": {"uri": _uri(placed.file)}}
+    if placed.line:
+        physical["region"] = {"startLine": placed.line, "startColumn": placed.column}
+    location: dict[str, Json] = {"physicalLocation": physical}
     if finding.path:
         location["logicalLocations"] = [{"fullyQualifiedName": finding.path}]
     return {

@@ -6,6 +6,7 @@ Everything heavy is imported inside the command, so that `drainhook --help` stay
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -37,7 +38,7 @@ LOCAL = f"{names.LOCAL_HOST}:{names.LOCAL_PORT}"
 @click.option(
     "--skip-invalid-profiles", is_flag=True, default=None, help="Start with the valid profiles instead of refusing."
 )
-@click.option("--kubernetes-version", metavar="V", help="Version of the cluster, like 1.30. [default: 1.28 is assumed]")
+@click.option("--kubernetes-version", metavar="V", help="Version of the cluster, like 1.30. [default: asked in a cluster, else 1.28]")
 @click.option("--settings", "file", metavar="FILE", help="YAML file with settings; flags and environment beat it.")
 @click.option(
     "--shutdown-delay",
@@ -51,7 +52,7 @@ def serve(file: str | None, **flags: Json) -> None:
     Without flags it makes a CA in memory and listens on this machine only. Every flag is also a variable
     (DRAINHOOK_METRICS_PORT) and a key of the settings file (metricsPort).
     """
-    settings = _settings(flags, os.environ, file)
+    settings = _with_version(_settings(flags, os.environ, file), os.environ)
     catalog = _catalog(settings)
     try:
         from webhook.server.listener import StartError  # noqa: PLC0415 (fastapi costs 0.2 s, and is an extra)
@@ -77,6 +78,15 @@ def _settings(flags: Mapping[str, Json], environ: Mapping[str, str], file: str |
     if isinstance(settings, tuple):
         _fail(*map(str, settings))
     return settings
+
+
+def _with_version(settings: Settings, environ: Mapping[str, str]) -> Settings:
+    """Ask the cluster around this pod for its version, unless it was given; without an answer it stays unknown."""
+    if settings.kubernetes_version is not None or "KUBERNETES_SERVICE_HOST" not in environ:
+        return settings
+    from webhook.cluster.version import ask  # noqa: PLC0415 (HTTP client and TLS, for a pod only)
+
+    return replace(settings, kubernetes_version=ask(environ))
 
 
 def _catalog(settings: Settings) -> Catalog:

@@ -9,8 +9,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
-from webhook.cli import options
+from webhook.cli import connect, options
 
 if TYPE_CHECKING:
     from webhook.cli.report import Report
@@ -26,8 +27,11 @@ FORMATS = ("text", "json", "junit", "sarif")
     "--fail-on", type=click.Choice(["error", "warning"]), default="error", show_default=True,
     help="Which findings make the exit code 1.",
 )  # fmt: skip
+@click.option("--live", is_flag=True, help="Look at the workloads and pods of a cluster instead of files.")
+@click.option("-A", "--all-namespaces", is_flag=True, help="With --live: look at all namespaces.")
+@connect.cluster
 def validate(**flags: Json) -> None:
-    """Find mistakes in manifests before they ship.
+    """Find mistakes in manifests before they ship, or in what runs in a cluster.
 
     Looks at annotations, budgets, labels on the wrong object, and at whatever keeps a server from draining. Exit code
     1 means a finding of level error (or warning, with --fail-on warning).
@@ -35,11 +39,20 @@ def validate(**flags: Json) -> None:
     from webhook.cli.report import render  # noqa: PLC0415  # --help needs none of this
     from webhook.cli.terminal import say  # noqa: PLC0415
 
-    report = _report(flags)
+    report = _live_report(flags) if flags["live"] else _report(flags)
     text = render(report, flags["output"])
     if text:
         say(text)
     raise SystemExit(int(report.has_failed))
+
+
+def _live_report(flags: dict[str, Json]) -> Report:
+    from webhook.cli.live import live_report  # noqa: PLC0415
+
+    if flags["files"] or flags["names"]:
+        raise click.UsageError("--live looks at a cluster: give no files")
+    is_given = click.get_current_context().get_parameter_source("namespace") is not ParameterSource.DEFAULT
+    return live_report({**flags, "namespace": flags["namespace"] if is_given else None})
 
 
 def _report(flags: dict[str, Json]) -> Report:

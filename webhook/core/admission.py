@@ -49,7 +49,7 @@ def decide(request: Request, catalog: Catalog, policy: Policy) -> Allow | Patch:
 
 
 def decide_pod(request: Request, catalog: Catalog, policy: Policy) -> Allow | Patch:
-    """Decide for the webhook, which patches pods only: one that changed a Deployment would fight with what is in git."""
+    """Decide for the webhook, which patches pods only: a changed Deployment would fight with what is in git."""
     if isinstance(request.object, dict) and request.object.get("kind") != "Pod":
         return Allow((Outcome("", (Reason.KIND_IGNORED,)),))
     return decide(request, catalog, policy)

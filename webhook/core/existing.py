@@ -65,7 +65,9 @@ def existing_hook(server: Server, status: Json) -> Existing:
         return _http(server, hook["httpGet"])
     seconds = look(hook, ("sleep", "seconds"))
     if isinstance(seconds, int):
-        return Existing("sleep", is_ours=_is_our_sleep(server, seconds, status), seconds=max(seconds, 0))
+        if _is_our_sleep(server, seconds, status):
+            return Existing("none", is_ours=True)
+        return Existing("sleep", seconds=max(seconds, 0))
     if "tcpSocket" in hook:
         return Existing("tcp")
     return Existing("unknown", refusal="its kind of handler is not known")
@@ -93,7 +95,7 @@ def _http(server: Server, get: Json) -> Existing:
     headers = get.get("httpHeaders")
     headers = headers if isinstance(headers, list) else []
     if any(isinstance(item, dict) and item.get("name") == names.HOOK_HEADER for item in headers):
-        return Existing("http", is_ours=True)
+        return Existing("none", is_ours=True)
     port = named_port(server, str(get.get("port")))
     refusal = ""
     if headers:

@@ -14,6 +14,7 @@ from webhook.core.decision import Finding, Level, Policy, Reason
 from webhook.core.endpoint import Endpoint
 from webhook.core.existing import CHAINED, Existing
 from webhook.core.overrides import Overrides
+from webhook.core.patch import look
 from webhook.core.profile import Budget, Json, Profile
 
 ASSUMED_KUBERNETES = (1, 28)  # never guess upwards: older API servers drop a sleep hook and refuse the pod
@@ -48,7 +49,7 @@ def choose_rung(profile: Profile, overrides: Overrides, site: Site, policy: Poli
     can = {
         "exec": "" if "sh" in tools else "the image holds no shell",
         "http": _http_refusal(profile, site),
-        "sleep": _sleep_refusal(policy),
+        "sleep": _sleep_refusal(policy, site),
         "sidecar": "the sidecar rung is not built yet",
     }
     wanted = overrides.hook
@@ -93,9 +94,11 @@ def _http_refusal(profile: Profile, site: Site) -> str:
     return "a mesh captures the port" if site.has_mesh else ""
 
 
-def _sleep_refusal(policy: Policy) -> str:
+def _sleep_refusal(policy: Policy, site: Site) -> str:
+    """Say why no native sleep can be used; where the version is unknown, one that stands there proves that it can."""
     version = policy.kubernetes or ASSUMED_KUBERNETES
-    if version >= SLEEP_SINCE:
+    stands = look(site.server.container, ("lifecycle", "preStop", "sleep"))
+    if version >= SLEEP_SINCE or (policy.kubernetes is None and stands):
         return ""
     said = "" if policy.kubernetes else " (unknown, assumed)"
     return f"the sleep action needs Kubernetes 1.30, the cluster has {version[0]}.{version[1]}{said}"

@@ -178,7 +178,9 @@ def _budget(candidate: Candidate, parts: list[Part], result: Result) -> tuple[Bu
     if total is not None:
         need = total
     elif without_hook and profile.shutdown_class not in {"B", "C"}:
-        return budgets.with_grace(wanted, spec), Reason.GRACE_NOT_RAISED
+        if not more:
+            return budgets.with_grace(wanted, spec), Reason.GRACE_NOT_RAISED
+        need = wanted.reserve  # the engine's own drain needs its time
     else:
         need = wanted.grace
     grace = max(spec, need, kept)
@@ -201,7 +203,7 @@ def _hook(candidate: Candidate, part: Part, budget: Budget, result: Result) -> N
         return
     if part.rung.name == "exec":
         spent = budget
-        if profile.shutdown_class == "B" and not _has_gauges(profile):
+        if profile.shutdown_class == "B" and not profile.has_gauges:
             spent = Budget(budget.settle, 0, budget.reserve)
             result.reasons.append(Reason.SETTLE_ONLY)
         words = parameters(profile, spent, _target(candidate, part))
@@ -212,10 +214,6 @@ def _hook(candidate: Candidate, part: Part, budget: Budget, result: Result) -> N
         hook = sleep_hook(budget)
     result.changes.append(((*candidate.tokens, *tokens), hook))
     result.changed.append(field_path(tokens))
-
-
-def _has_gauges(profile: Profile) -> bool:
-    return profile.metrics is not None and bool(profile.metrics.running or profile.metrics.waiting)
 
 
 def _target(candidate: Candidate, part: Part) -> Target:

@@ -160,6 +160,11 @@ class Profile:
     post_start: Json = None
     unverified: Mapping[str, str] | None = None
 
+    @property
+    def has_gauges(self) -> bool:
+        """Say whether there is anything to poll."""
+        return self.metrics is not None and bool(self.metrics.running or self.metrics.waiting)
+
 
 @dataclass(frozen=True, slots=True)
 class Programs:

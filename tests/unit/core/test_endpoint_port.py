@@ -60,7 +60,7 @@ def ports(*numbers):
         (OWN, {"args": ["--port", "65536"]}, ((8000,), "unknown")),
         (OWN, {"args": ["--port", "9" * 5000]}, ((8000,), "unknown")),
         (OWN, {"args": ["--port", ""]}, ((8000,), "unknown")),
-        (OWN, {"args": ["--port", "--host"]}, ((8000,), "unknown")),
+        (OWN, {"args": ["--port", "--host"]}, ((8000,), "default")),
         (OWN, {"args": ["--port", "٨٠٠٠"]}, ((8000,), "unknown")),
         (OWN, {"args": ["--port", "10.0.0.1"]}, ((8000,), "unknown")),
         (OWN, {"args": ["--port"]}, ((8000,), "default")),

@@ -181,3 +181,11 @@ def test_a_reason_of_an_earlier_pass_is_not_repeated_without_a_hook():
     status = json.dumps({"changed": [HOOK], "reasons": ["hook_replaced"]})
     found = Pass(hooked(OURS, {"hook": "none", "status": status}))
     assert found.outcome.reasons == (Reason.HOOK_NONE, Reason.PROBE_ADDED, Reason.GRACE_NOT_RAISED)
+
+
+def test_without_a_hook_the_engines_own_drain_still_gets_its_time():
+    """The grace period covers the reserve that the flag may use."""
+    asked = {"hook": "none", "native-drain": "enabled"}
+    found = Pass(pod(container(args=["m"]), annotations=asked, terminationGracePeriodSeconds=10))
+    assert found.status["budget"] == {"settle": 0, "drain": 0, "reserve": 30, "grace": 30}
+    assert isinstance(found.again, Allow)
