@@ -109,6 +109,11 @@ class Cluster:
         words = [*self.inside, *command]
         return subprocess.run(words, capture_output=True, text=True, check=False, timeout=seconds)
 
+    def wait_for(self, url: str, seconds: float = 30) -> None:
+        """Return when a URL of the cluster's network answers; a Service does so a second after its pods are ready."""
+        words = ("curl", "--silent", "--fail", "--max-time", "5", "--output", "/dev/null", url)
+        processes.wait_until(f"an answer of {url}", lambda: self.run(*words).returncode == 0, seconds)
+
     def load(self, archives: Iterable[Path]) -> None:
         """Import image archives (OCI or docker) into the node."""
         node.load(self.places, archives)

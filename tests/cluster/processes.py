@@ -10,7 +10,6 @@ import json
 import os
 import select
 import signal
-import subprocess
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -40,16 +39,18 @@ def start(places: Places, name: str, command: Sequence[str | Path], *, files: Se
     """Start a process with its log and its file; `files` are descriptors that it inherits."""
     for folder in (places.logs, places.processes):
         folder.mkdir(parents=True, exist_ok=True)
-    with (places.logs / f"{name}.log").open("ab") as log:
-        child = subprocess.Popen(  # it outlives us: nobody waits for it
-            [str(word) for word in command],
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            start_new_session=True,
-            pass_fds=files,
-        )
-    return remember(places, name, child.pid)
+    words = [str(word) for word in command]
+    append = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+    actions = [
+        (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+        (os.POSIX_SPAWN_OPEN, 1, str(places.logs / f"{name}.log"), append, 0o644),
+        (os.POSIX_SPAWN_DUP2, 1, 2),
+    ]
+    for number in files:
+        os.set_inheritable(number, True)  # positional only
+    # Not subprocess: the process outlives us and nobody waits for it.
+    pid = os.posix_spawnp(words[0], words, os.environ, file_actions=actions, setsid=True)
+    return remember(places, name, pid)
 
 
 def remember(places: Places, name: str, pid: int) -> Process:

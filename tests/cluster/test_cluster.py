@@ -20,7 +20,9 @@ def roll_out(cluster: Cluster, namespace: str, server: Json) -> str:
     """Create a Deployment with its Service, wait until it is ready, and give the Service's address."""
     cluster.apply(deployment("app", namespace, [server]), service("app", namespace))
     cluster.kubectl("rollout", "status", "deployment/app", "-n", namespace, "--timeout=120s")
-    return cluster.get("service", "app", "-n", namespace)["spec"]["clusterIP"]
+    address = cluster.get("service", "app", "-n", namespace)["spec"]["clusterIP"]
+    cluster.wait_for(f"http://{address}{server['readinessProbe']['httpGet']['path']}")
+    return address
 
 
 def stream(cluster: Cluster, address: str) -> list[str]:
@@ -69,9 +71,19 @@ def test_a_pod_reaches_another_pod_through_a_service(cluster, namespace):
     assert '{"status":"ok"}' in cluster.kubectl(*command[1:])
 
 
-def test_nginx_and_the_product_start(cluster, namespace):
-    nginx = container(recipes.NGINX, 80, "/")
-    roll_out(cluster, namespace, nginx)
+def test_nginx_answers_with_its_mounted_configuration(cluster, namespace):
+    config = "events {} http { server { listen 80; location / { return 200 here; } } }"
+    server = container(recipes.NGINX, 80, "/", volumeMounts=[{"name": "config", "mountPath": "/etc/nginx/nginx.conf"}])
+    server["volumeMounts"][0]["subPath"] = "nginx.conf"
+    workload = deployment("app", namespace, [server])
+    workload["spec"]["template"]["spec"]["volumes"] = [{"name": "config", "configMap": {"name": "config"}}]
+    metadata = {"name": "config", "namespace": namespace}
+    cluster.apply({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"nginx.conf": config}})
+    cluster.apply(workload)
+    cluster.kubectl("rollout", "status", "deployment/app", "-n", namespace, "--timeout=60s")
+
+
+def test_the_image_of_the_product_runs_it(cluster, namespace):
     command = ["run", "product", "-n", namespace, f"--image={recipes.PRODUCT}", "--image-pull-policy=Never"]
     command += ["--restart=Never", "-i", "--rm", "--quiet", "--command", "--", "python3", "-m", "webhook", "--version"]
     assert "drainhook" in cluster.kubectl(*command)

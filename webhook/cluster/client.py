@@ -124,7 +124,10 @@ def connect(kubeconfig: str | None = None, context: str | None = None) -> Sessio
 
 
 def _has_default(places: str) -> bool:
-    return any(Path(place).expanduser().exists() for place in places.split(":") if place)
+    try:
+        return any(Path(place).expanduser().exists() for place in places.split(":") if place)
+    except RuntimeError:  # a user without a home, as in our own image
+        return False
 
 
 def _timeout() -> Any:
