@@ -1,8 +1,8 @@
-# Every target sets up and uses .venv in this checkout. Nothing here needs root.
+# Every target sets up and uses .venv in this checkout. Only the cluster targets need root.
 # JOBS=N sets the number of test processes, GO=1 adds the Go reference to the benchmark.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all check lint types shell schemas links bench clean tools
+.PHONY: help demo test test-all check lint types shell schemas links bench cluster cluster-down clean tools
 
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -14,7 +14,7 @@ ENGINE := $(PY) -c 'import xllamacpp' 2>/dev/null
 PYTEST := $(PY) -m pytest -n $(JOBS) --dist worksteal -q
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-9s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 demo: $(VENV)/.demo ## admission reviews over TLS, then a real engine ended without and with the hook
 	@$(ENGINE) || { echo "the llama.cpp server needs a library that is missing: sudo apt-get install libgomp1"; exit 1; }
@@ -48,6 +48,16 @@ links: $(VENV)/.dev
 
 bench: $(VENV)/.dev ## speed and memory beside their goals (GO=1: also a Go webhook, in the same run)
 	@GO=$(GO) $(PY) -m tests.benchmarks
+
+# KUBERNETES=1.36.4 builds another version than tests/cluster/go.mod pins; PROVIDER=kind or minikube uses that tool.
+CLUSTER = $(PY) -m tests.cluster
+CLUSTER_OPTIONS = $(if $(KUBERNETES),--kubernetes $(KUBERNETES)) $(if $(PROVIDER),--provider $(PROVIDER))
+
+cluster: $(VENV)/.dev ## a real Kubernetes on this machine, with the images of the tests (root, Debian)
+	@$(CLUSTER) up $(CLUSTER_OPTIONS)
+
+cluster-down: $(VENV)/.dev ## end it and look for leftovers
+	@$(CLUSTER) down $(CLUSTER_OPTIONS)
 
 clean: ## remove what the targets made
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage

@@ -18,7 +18,7 @@ from demo import report
 from demo.engine import Engine, EngineError, Options
 from demo.kubelet import Hook
 from demo.model import build
-from demo.reviews import Webhook, WebhookError, pods
+from demo.reviews import GRACE_DEFAULT, Webhook, WebhookError, pods
 from demo.story import Act, Load, localise, play, tokens_for
 from demo.timeline import draw
 from webhook import names
@@ -28,7 +28,6 @@ SAMPLES = ROOT / "manifests" / "samples"
 BUILD = ROOT / "build" / "demo"
 ENGINE_SAMPLE = SAMPLES / "llamacpp.yaml"
 RECORD = BUILD / "hook-record"
-_GRACE_WITHOUT = 30  # what Kubernetes gives a pod that says nothing
 
 
 def main() -> int:
@@ -80,10 +79,10 @@ def _show_engine(webhook: Webhook) -> tuple[Act, Act]:
     model, load, options = build(BUILD / "model.gguf"), Load(), Options(key=token_hex(16))
     with Engine(model, BUILD / "engine.log", options) as engine:
         asked = tokens_for(engine, load)
-        late = len(load.late_seconds)
-        report.say(f"  {load.at_once} requests of {asked} tokens on 2 slots, and {late} more while the pod ends")
-        without = play(engine, load, asked, None, _GRACE_WITHOUT)
-    report.act(f"Without the hook (grace {_GRACE_WITHOUT} s)", without)
+        work = f"{load.at_once} requests of {asked} tokens on {options.slots} slots"
+        report.say(f"  {work}, and {len(load.late_seconds)} more while the pod ends")
+        without = play(engine, load, asked, None, GRACE_DEFAULT)
+    report.act(f"Without the hook (grace {GRACE_DEFAULT} s)", without)
     with Engine(model, BUILD / "engine.log", options) as engine:
         pod = _admitted(webhook, engine.port)
         grace = pod["spec"]["terminationGracePeriodSeconds"]

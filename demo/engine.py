@@ -40,7 +40,7 @@ class Engine:
         """Start the server and return when it listens."""
         log.parent.mkdir(parents=True, exist_ok=True)
         options = options or Options()
-        self.key = options.key
+        self.key, self.slots = options.key, options.slots
         self._log: IO[bytes] = log.open("wb")
         self.process = subprocess.Popen(
             [sys.executable, "-m", "demo.engine", str(model), *_flags(options)],
@@ -115,6 +115,6 @@ def _serve(arguments: argparse.Namespace) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(prog="python -m demo.engine", description="llama.cpp's server on a random port")
     parser.add_argument("model")
-    parser.add_argument("--slots", type=int, default=2)
+    parser.add_argument("--slots", type=int, default=Options().slots)
     parser.add_argument("--metrics", action="store_true")
     _serve(parser.parse_args())

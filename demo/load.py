@@ -47,7 +47,6 @@ class Stream(threading.Thread):
         self._ask = ask
         self.fate = Fate.RUNNING
         self.tokens = 0
-        self.bytes = 0
         self.error = ""
         self.sent = self.ended = 0.0
         self.first_token: float | None = None
@@ -88,7 +87,6 @@ class Stream(threading.Thread):
     def _read(self, answer: http.client.HTTPResponse) -> Fate:
         predicted = 0
         for line in answer:
-            self.bytes += len(line)
             if line.strip() == b"data: [DONE]":
                 complete = predicted == self._ask.tokens
                 self.tokens = predicted  # a piece of text may hold several tokens, or a part of one

@@ -21,7 +21,7 @@ from webhook import names
 _LANE_WIDTH = 56
 _SCRIPT_LINES = 6
 _WIDTH = 118
-_BLOCKS = ("- |", "- |-", "- |+")  # how YAML opens a text of several lines in a list
+_BLOCKS = ("- |", "- |-")  # how YAML opens a text of several lines in a list
 _HANDLERS = ("exec", "tcpSocket", "grpc")
 _COLUMNS = ("backend", "hook", "budget", "probe", "reasons")
 _COLOURS = {Fate.COMPLETED: "green", Fate.LOST: "red", Fate.REFUSED: "red"}

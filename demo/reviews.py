@@ -25,7 +25,7 @@ import yaml
 from webhook import names
 
 _START_SECONDS = 20.0
-_GRACE_DEFAULT = 30  # what the API server fills in before it asks webhooks
+GRACE_DEFAULT = 30  # seconds: what the API server fills in before it asks webhooks
 
 
 class WebhookError(Exception):
@@ -126,7 +126,7 @@ def _pod(workload: dict[str, Any], template: dict[str, Any]) -> dict[str, Any]:
     namespace = workload["metadata"].get("namespace", "default")
     pod = {"apiVersion": "v1", "kind": "Pod", **pod}
     pod["metadata"] = {**pod.get("metadata", {}), "generateName": f"{name}-", "namespace": namespace}
-    pod["spec"] = {"restartPolicy": "Always", "terminationGracePeriodSeconds": _GRACE_DEFAULT, **pod["spec"]}
+    pod["spec"] = {"restartPolicy": "Always", "terminationGracePeriodSeconds": GRACE_DEFAULT, **pod["spec"]}
     return pod
 
 

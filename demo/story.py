@@ -100,9 +100,9 @@ class Act:
         }
 
 
-def tokens_for(engine: Engine, load: Load, slots: int = 2) -> int:
+def tokens_for(engine: Engine, load: Load) -> int:
     """Say how many tokens a request must ask for to last as long as `load` wants, with all slots busy."""
-    return max(20, min(_MOST_TOKENS, round(tokens_per_second(engine.port, slots, engine.key) * load.seconds)))
+    return max(20, min(_MOST_TOKENS, round(tokens_per_second(engine.port, engine.slots, engine.key) * load.seconds)))
 
 
 def play(engine: Engine, load: Load, asked: int, hook: Hook | None, grace: int) -> Act:

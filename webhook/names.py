@@ -47,7 +47,7 @@ SIDECAR_PORT: Final = 9390
 SYSTEM_NAMESPACE: Final = "drainhook-system"
 SERVICE: Final = "drainhook"  # name of the Service
 CONFIGURATION: Final = "drainhook"  # name of both webhook configurations
-TLS_SECRET: Final = "drainhook-tls"
+TLS_SECRET: Final = "drainhook-tls"  # noqa: S105 (a name)
 
 # Kubernetes' own keys that decide whether a pod is touched at all.
 MIRROR_POD: Final = "kubernetes.io/config.mirror"

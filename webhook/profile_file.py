@@ -33,8 +33,12 @@ class ProfileFault:
 
     def __str__(self) -> str:
         """Return one line as compilers print it."""
+        return self.line_of("")
+
+    def line_of(self, level: str) -> str:
+        """Return the line with a level, such as error; what is not known (level, line, field) leaves no trace."""
         place = f"{self.path}:{self.line}" if self.line else self.path
-        return f"{place}: {self.field}: {self.message}" if self.field else f"{place}: {self.message}"
+        return ": ".join(part for part in (place, level, self.field, self.message) if part)
 
 
 @dataclass(frozen=True, slots=True)

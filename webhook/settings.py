@@ -55,7 +55,7 @@ class Settings:
     skip_invalid_profiles: bool = False
     kubernetes_version: tuple[int, int] | None = None
     shutdown_delay: float = 0.0
-    reload_seconds: float = 10.0
+    reload_seconds: float = 10.0  # the kubelet refreshes a mounted Secret about once a minute
     log_level: str = "info"
     rules: tuple[Rule, ...] = ()
     validate_pods: bool = False

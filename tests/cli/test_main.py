@@ -102,6 +102,12 @@ def test_wrong_usage_is_one_line_that_names_the_help(drainhook, argv, message):
     assert "--help)" in done.err
 
 
+@pytest.mark.parametrize("argv", [(), ("profiles",)])
+def test_a_call_without_a_command_shows_the_help_alone(drainhook, argv):
+    done, asked = drainhook(*argv), drainhook(*argv, "--help")
+    assert (done.code, done.out, done.err) == (2, "", asked.out)
+
+
 def test_a_bug_is_one_line_and_exit_code_2(manifests):
     """A stand-in for any bug: the interpreter's own module is shadowed by one that fails on import."""
     folder = manifests(**{"jsonpatch.py": "raise RuntimeError('first\\nsecond')\n", "a.yaml": DEPLOYMENT})

@@ -290,7 +290,7 @@ def test_a_wrong_profile_stops_the_run_unless_it_may_be_skipped(drainhook, manif
     manifests(**{"p/mine.yaml": "shutdown_class: Q\n"})
     done = drainhook("patch", "--profiles", "p", "-f", "-", stdin=SERVICE.encode())
     assert done.code == 2
-    assert "p/mine.yaml:" in done.err
+    assert "p/mine.yaml:1: error: shutdown_class: " in done.err
     skipped = drainhook("patch", "--profiles", "p", "--skip-invalid-profiles", "-f", "-", stdin=SERVICE.encode())
     assert (skipped.code, skipped.out) == (0, SERVICE)
-    assert "p/mine.yaml:" in skipped.err
+    assert "p/mine.yaml:1: warning: shutdown_class: " in skipped.err

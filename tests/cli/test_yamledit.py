@@ -88,6 +88,11 @@ CASES = {
         [add("/a/k", 1)],
         "a:\n  s: |+\n    x\n\n  k: 1\nb: 1\n",
     ),
+    "text that ends in blank lines, before blank lines of the document": (
+        "a:\n  b: 1\n\n  c: 2\n",
+        [add("/a/b", "x\n\n")],
+        'a:\n  b: "x\\n\\n"\n\n  c: 2\n',
+    ),
     "with carriage returns": (
         "a:\r\n  b: 1\r\n",
         [add("/a/k", "x\ny\n")],

@@ -26,6 +26,7 @@ from tests.cluster.errors import ClusterError
 _FORM: Final = 1  # of all layers: raised when they are made in another way from the same inputs
 SITE: Final = "opt/python"  # on PYTHONPATH of every image that has Python packages
 _SOURCES: Final = (Path("/etc/apt/sources.list.d/debian.sources"), Path("/etc/apt/sources.list"))
+_KEYRING: Final = "/usr/share/keyrings/debian-archive-keyring.gpg"
 _USERS: Final = (
     "root:x:0:0:root:/root:/bin/sh",
     "www-data:x:33:33:www-data:/var/www:/usr/sbin/nologin",
@@ -69,14 +70,11 @@ class Layers:
 
         return self.cached("busybox", [_digest(program)], make)
 
-    def debian(self, packages: Sequence[str]) -> Path:
-        """Debian packages of this machine's release and all that they depend on, unpacked."""
+    def debian(self, packages: Sequence[str], suite: str = "") -> Path:
+        """Debian packages of this machine's release, or of another suite, and all that they depend on, unpacked."""
 
         def make(content: Path) -> None:
-            sources = next((path for path in _SOURCES if path.exists()), None)
-            if sources is None:
-                raise ClusterError("This machine has no Debian package sources, and the images are made from them.")
-            _mmdebstrap(packages, sources, content)
+            _mmdebstrap(packages, suite, content)
             for name, target in _LINKS.items():
                 if (content / "usr/bin" / target).exists() and not (content / name).exists():
                     (content / name).symlink_to(target)
@@ -84,7 +82,7 @@ class Layers:
                 mark.unlink()  # pip may write into an image
             _add_users(content)
 
-        return self.cached("debian", [_release(), *packages], make)
+        return self.cached("debian", [suite or _release(), *packages], make)
 
     def python_packages(self, base: Path, requirements: Sequence[str]) -> Path:
         """Python packages as wheels for the Python of the base layer."""
@@ -140,7 +138,7 @@ def python_of(base: Path) -> str:
     return found[1]
 
 
-def _mmdebstrap(packages: Sequence[str], sources: Path, content: Path) -> None:
+def _mmdebstrap(packages: Sequence[str], suite: str, content: Path) -> None:
     _run(
         "mmdebstrap",
         *("--mode=root", "--variant=extract", "--quiet"),
@@ -148,11 +146,21 @@ def _mmdebstrap(packages: Sequence[str], sources: Path, content: Path) -> None:
         f"--include={','.join(packages)}",
         '--aptopt=APT::Install-Recommends "false"',
         '--aptopt=Acquire::Languages "none"',
+        '--aptopt=Acquire::Check-Valid-Until "false"',  # a mirror may be a snapshot
         *(f"--dpkgopt=path-exclude=/usr/share/{name}/*" for name in ("doc", "man", "locale", "info", "lintian")),
-        *("", str(content), str(sources)),
+        *(suite, str(content), _sources(suite)),
     )
     for name in ("var/lib/apt", "var/cache/apt"):
         shutil.rmtree(content / name, ignore_errors=True)
+
+
+def _sources(suite: str) -> str:
+    """Give this machine's own package sources, or the same mirror's line for another suite."""
+    sources = next((path for path in _SOURCES if path.exists()), None)
+    mirror = sources and re.search(r"https?://\S+/debian/?(?=\s)", sources.read_text())
+    if not sources or not mirror:
+        raise ClusterError("This machine has no Debian package sources, and the images are made from them.")
+    return f"deb [signed-by={_KEYRING}] {mirror[0]} {suite} main" if suite else str(sources)
 
 
 def _pip(target: Path, python: str, *requirements: str) -> None:

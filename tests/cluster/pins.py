@@ -52,4 +52,6 @@ CNI_PLUGINS: Final = Path("/usr/lib/cni")  # package containernetworking-plugins
 
 # What the images hold. The base takes Debian and its Python from the release that this machine runs.
 XLLAMACPP: Final = "xllamacpp==2026.10.11549"
+LLAMA_SUITE: Final = "sid"  # the first Debian suite with llama-server; whichever build it has on that day
+LLAMA_PACKAGES: Final = ("curl", "llama.cpp-tools", "python3-minimal")
 FASTAPI: Final = ("fastapi==0.165.0", "uvicorn==0.54.0")

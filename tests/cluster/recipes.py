@@ -6,6 +6,7 @@
 | drainhook-base | Debian, its Python, pip, curl | `ARG BASE_IMAGE` of the Dockerfile where no registry is reached |
 | drainhook | the project's wheel and its extras | the webhook without docker or buildah |
 | drainhook-llama | llama.cpp's server, a random model, curl, bash | the real engine |
+| drainhook-llama-server | Debian's llama-server, the same model, curl | its own behaviour on SIGTERM |
 | drainhook-fastapi, drainhook-fastapi-bare | FastAPI, streaming.py; bare: no shell | applications of one's own |
 | drainhook-nginx | nginx | a proxy with upstream keep-alive |
 """
@@ -21,7 +22,7 @@ from typing import Final
 from tests.cluster import archive
 from tests.cluster.archive import Image
 from tests.cluster.layers import SITE, Layers
-from tests.cluster.pins import FASTAPI, HERE, ROOT, XLLAMACPP
+from tests.cluster.pins import FASTAPI, HERE, LLAMA_PACKAGES, LLAMA_SUITE, ROOT, XLLAMACPP
 from tests.cluster.places import Places
 
 PAUSE: Final = "drainhook-pause:local"
@@ -29,6 +30,7 @@ BUSYBOX: Final = "drainhook-busybox:local"
 BASE: Final = "drainhook-base:local"
 PRODUCT: Final = "drainhook:local"
 LLAMA: Final = "drainhook-llama:local"
+LLAMA_SERVER: Final = "drainhook-llama-server:local"
 FASTAPI_APP: Final = "drainhook-fastapi:local"
 FASTAPI_BARE: Final = "drainhook-fastapi-bare:local"
 NGINX: Final = "drainhook-nginx:local"
@@ -37,6 +39,7 @@ Recipe = Callable[[Layers], Image]
 _TOOLS: Final = ("base-files", "bash", "coreutils", "dash", "findutils", "grep", "gzip", "mawk", "sed", "tar")
 _PYTHON: Final = ("ca-certificates", "curl", "libgomp1", "libstdc++6", "python3-pip", "python3-venv")
 _PYTHONPATH: Final = f"PYTHONPATH=/{SITE}"
+_LLAMA: Final = ("LLAMA_ARG_MODEL=/models/model.gguf", "LLAMA_ARG_HOST=0.0.0.0")
 _SHELLS: Final = ("usr/bin/sh", "usr/bin/dash", "usr/bin/bash")
 _FOREVER: Final = "trap 'exit 0' TERM INT; while :; do sleep 3600 & wait $!; done"
 
@@ -76,8 +79,14 @@ def llama(layers: Layers) -> Image:
         _model(layers),
         layers.files("llama-server", {"usr/local/bin/llama-server": HERE / "apps/llama_server.py"}),
     )
-    environment = (_PYTHONPATH, "LLAMA_ARG_MODEL=/models/model.gguf", "LLAMA_ARG_HOST=0.0.0.0")
-    return Image(LLAMA, stack, environment=environment, entrypoint=("llama-server",))
+    return Image(LLAMA, stack, environment=(_PYTHONPATH, *_LLAMA), entrypoint=("llama-server",))
+
+
+def llama_server(layers: Layers) -> Image:
+    """Give the stand-alone llama-server as Debian's unstable suite builds it, with its own way to take SIGTERM."""
+    stack = (layers.debian([*_TOOLS, *LLAMA_PACKAGES], LLAMA_SUITE), _model(layers))
+    threads = ("LLAMA_ARG_THREADS=1", "LLAMA_ARG_N_PARALLEL=2", "LLAMA_ARG_CTX_SIZE=8192")
+    return Image(LLAMA_SERVER, stack, environment=(*_LLAMA, *threads), entrypoint=("llama-server",))
 
 
 def fastapi(layers: Layers) -> Image:
@@ -101,7 +110,7 @@ def nginx(layers: Layers) -> Image:
 
 # One archive per group, because its images share layers; the product changes with every edit and has its own.
 GROUPS: Final[Mapping[str, tuple[Recipe, ...]]] = {
-    "engines": (pause, busybox, llama, fastapi, fastapi_bare, nginx),
+    "engines": (pause, busybox, llama, llama_server, fastapi, fastapi_bare, nginx),
     "product": (product,),
 }
 

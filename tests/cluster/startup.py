@@ -102,7 +102,8 @@ def _end_earlier(places: Places) -> None:
     teardown.down(places)
     left = teardown.leftovers(places)
     if left:
-        raise ClusterError("An earlier cluster cannot be ended whole; end this by hand:\n" + "\n".join(left))
+        which = "An earlier cluster, or one with another XDG_CACHE_HOME, is in the way; end this first:"
+        raise ClusterError("\n".join([which, *left]))
 
 
 @contextmanager

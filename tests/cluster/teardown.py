@@ -24,7 +24,9 @@ _LINKS: Final = ("node0",)
 
 
 def down(places: Places) -> None:
-    """End the cluster and remove its state; does nothing where there is none."""
+    """End the cluster and remove its state; does nothing where there is none (cgroups may be another user's)."""
+    if not places.state.exists():
+        return
     for name in _first_holder(places):
         processes.end(places, name, signal.SIGKILL)
     with contextlib.suppress(ClusterError):  # what stays is told by leftovers()
@@ -37,7 +39,7 @@ def leftovers(places: Places) -> list[str]:
     """Say what of a cluster is still there, one sentence each; after `down` there is none."""
     return [
         *(f"process {pid} runs: {words}" for pid, words in _running(places)),
-        *(f"cgroup {path} exists" for path in cgroups.find()),
+        *(f"cgroup {path} exists" for path in cgroups.find() if path.name == CGROUP),
         *(f"{path} is mounted" for path in _mounts(places)),
         *(f"link {name} exists" for name in _LINKS if Path("/sys/class/net", name).exists()),
         *(f"folder {places.state} exists" for _ in [0] if places.state.exists()),

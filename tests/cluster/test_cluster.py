@@ -39,6 +39,7 @@ def stream(cluster: Cluster, address: str) -> list[str]:
     "server",
     [
         pytest.param(LLAMA, id="llama"),
+        pytest.param(container(recipes.LLAMA_SERVER, 8080, "/health"), id="llama-server"),
         pytest.param(container(recipes.FASTAPI_APP, 8000, "/readyz"), id="fastapi"),
         pytest.param(container(recipes.FASTAPI_BARE, 8000, "/readyz"), id="fastapi-bare"),
     ],
@@ -46,7 +47,7 @@ def stream(cluster: Cluster, address: str) -> list[str]:
 def test_an_engine_streams_through_its_service(cluster, namespace, server):
     events = stream(cluster, roll_out(cluster, namespace, server))
     assert events[-1] == "[DONE]"
-    assert len(events) > TOKENS
+    assert json.loads(events[-2])["timings"]["predicted_n"] == TOKENS
 
 
 def test_the_llama_image_shows_its_gauges_to_the_tools_of_the_hook(cluster, namespace):

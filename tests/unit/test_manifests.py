@@ -74,11 +74,8 @@ def condition():
 def _group(place):
     """Return a CEL list of the maps at a place; empty where the object lacks it."""
     path, star, rest = place.partition(".*.")
-    value = f"object.{path}"
-    if star:
-        value = f"{value}.filter(item, {_present('item', rest)}).map(item, item.{rest})"
-    else:
-        value = f"[{value}]"
+    place = f"object.{path}"
+    value = f"{place}.filter(item, {_present('item', rest)}).map(item, item.{rest})" if star else f"[{place}]"
     return f"{_present('object', path)} ? {value} : []"
 
 
@@ -158,9 +155,7 @@ def test_certificates_are_written_where_the_server_reads_them():
 def test_every_object_is_in_the_namespace():
     """Nothing lands in the namespace of whoever applies it."""
     placed = {key: item["metadata"].get("namespace") for key, item in OBJECTS.items()}
-    cluster_wide = {
-        kind for (kind, _), namespace in placed.items() if namespace is None and kind != "Namespace"
-    }
+    cluster_wide = {kind for (kind, _), namespace in placed.items() if namespace is None and kind != "Namespace"}
     assert cluster_wide == {
         "ClusterRole", "ClusterRoleBinding", "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration",
     }  # fmt: skip
@@ -228,9 +223,7 @@ def test_system_namespaces_and_our_own_pods_are_left_alone(entry):
         "values": ["kube-system", "kube-public", "kube-node-lease", names.SYSTEM_NAMESPACE],
     }
     refused = {
-        (item["key"], value)
-        for item in entry["objectSelector"]["matchExpressions"]
-        for value in item.get("values", ())
+        (item["key"], value) for item in entry["objectSelector"]["matchExpressions"] for value in item.get("values", ())
     }
     assert refused & set(DEPLOYMENT["spec"]["template"]["metadata"]["labels"].items())
 

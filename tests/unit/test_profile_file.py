@@ -99,6 +99,8 @@ def test_an_unreadable_file_is_a_fault(tmp_path):
 def test_a_fault_prints_as_compilers_do():
     assert str(ProfileFault("a.yaml", 3, "http.default", "is missing")) == "a.yaml:3: http.default: is missing"
     assert str(ProfileFault("a.yaml", 0, "", "can't be read")) == "a.yaml: can't be read"
+    assert ProfileFault("a.yaml", 3, "http", "is missing").line_of("error") == "a.yaml:3: error: http: is missing"
+    assert ProfileFault("a.yaml", 0, "", "can't be read").line_of("warning") == "a.yaml: warning: can't be read"
 
 
 def test_the_digest_looks_at_content_only():

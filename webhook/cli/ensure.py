@@ -1,4 +1,4 @@
-"""`drainhook certs ensure`: certificates inside a cluster. Makes or fetches them, writes the files, tells the API server.
+"""`drainhook certs ensure`: makes or fetches the certificates in a cluster, writes files, tells the API server.
 
 The init container of manifests/overlays/self-signed runs it before the server starts, in every replica.
 """
@@ -24,9 +24,7 @@ if TYPE_CHECKING:
 @click.option("-n", "--namespace", default=names.SYSTEM_NAMESPACE, show_default=True, help="Of Secret and Service.")
 @click.option("--secret", default=names.TLS_SECRET, show_default=True, help="Secret that all replicas share.")
 @click.option("--service", default=names.SERVICE, show_default=True, help="Service that the API server calls.")
-@click.option(
-    "--webhook", default=names.CONFIGURATION, show_default=True, help="Name of both webhook configurations."
-)
+@click.option("--webhook", default=names.CONFIGURATION, show_default=True, help="Name of both webhook configurations.")
 @click.option("--wait", default=60.0, show_default=True, metavar="SECONDS", help="Try again for so long.")
 @connect.cluster
 def ensure(directory: str, **flags: Json) -> None:

@@ -51,7 +51,5 @@ def finding_line(placed: Placed) -> str:
     """Return a finding as one line: place, level, field, what would be right, and the reason's key."""
     finding = placed.finding
     level = click.style(finding.level.value, fg="red" if finding.level is Level.ERROR else "yellow")
-    field = f"{finding.path}: " if finding.path else ""
-    message = " ".join(finding.message.split())
     place = f"{placed.file}:{placed.line}:{placed.column}" if placed.line else placed.file
-    return f"{place}: {level}: {field}{message} [{finding.reason.value}]"
+    return f"{place}: {level}: {' '.join(finding.text.split())} [{finding.reason.value}]"

@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from webhook import names
-from webhook.cli import connect
+from webhook.cli import connect, options
 
 if TYPE_CHECKING:
     from webhook.cluster.client import Session
@@ -32,10 +30,7 @@ if TYPE_CHECKING:
     help="client: only the preview; server: let the API server try.",
 )  # fmt: skip
 @click.option("-y", "--yes", is_flag=True, help="Do not ask.")
-@click.option(
-    "--profiles", "directories", metavar="DIR", multiple=True, type=click.Path(path_type=Path),
-    help="Folder of profiles of your own; repeatable.",
-)  # fmt: skip
+@options.folders
 @connect.cluster
 def label(workloads: Sequence[str], **flags: Json) -> None:
     """Label live workloads, with a preview of the rollout that it starts.
@@ -60,14 +55,13 @@ def label(workloads: Sequence[str], **flags: Json) -> None:
 def _prepared(session: Session, workloads: Sequence[str], flags: dict[str, Json]) -> list[Labelling]:
     """Read every workload and work out what the label does to it."""
     from webhook import __version__  # noqa: PLC0415 (with all that decides, only once a cluster answers)
-    from webhook.cli.options import load_catalog  # noqa: PLC0415
     from webhook.cluster.label import fetch, prepare, prepare_removal  # noqa: PLC0415
     from webhook.cluster.resources import discover  # noqa: PLC0415
     from webhook.core.decision import Policy  # noqa: PLC0415
 
-    catalog, backend = load_catalog(flags["directories"]), flags["backend"]
-    if backend and backend != names.AUTO and backend not in catalog.profiles:
-        raise click.UsageError(f"--backend: no profile {backend}; known: {', '.join(catalog.profiles)}, auto")
+    catalog, backend = options.load_catalog(flags["directories"]), flags["backend"]
+    if backend:
+        options.check_backend(backend, catalog)
     policy = Policy(__version__, session.version())
     resources, namespace = discover(session), flags["namespace"] or session.namespace
     labellings = [fetch(session, resources, spelled, namespace) for spelled in dict.fromkeys(workloads)]
@@ -86,7 +80,7 @@ def _preview(labellings: list[Labelling]) -> None:
 
 
 def _lines(labelling: Labelling) -> Iterator[str]:
-    """Show one workload: each template, what the webhook will make of its pods, and what happens to the present ones."""
+    """Show one workload: each template, what the webhook will make of its pods, what happens to the present ones."""
     from webhook.cli.documents import Placed  # noqa: PLC0415
     from webhook.cli.explain import finding_line, outcome_lines  # noqa: PLC0415
     from webhook.cluster.label import loses_requests, rollout  # noqa: PLC0415

@@ -24,7 +24,10 @@ COMMANDS = {
     "patch": ("webhook.cli.patch:patch", "Print manifests with the drain hook, as the webhook would set it."),
     "profiles": ("webhook.cli.profiles:profiles", "The profiles of the backends: list, show, check, schema."),
     "serve": ("webhook.cli.serve:serve", "Serve the admission webhook over TLS."),
-    "validate": ("webhook.cli.validate:validate", "Find mistakes in manifests before they ship, or in what runs in a cluster."),
+    "validate": (
+        "webhook.cli.validate:validate",
+        "Find mistakes in manifests before they ship, or in what runs in a cluster.",
+    ),
 }
 """Where each command is, and its line in `--help`, so that help imports none of them; a test compares the texts."""
 
@@ -105,6 +108,9 @@ def _invoke(name: str, argv: list[str]) -> int:
         code: Any = cli.main(argv, prog_name=name, standalone_mode=False)
     except click.exceptions.Abort:
         return _INTERRUPTED
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message(), err=True)
+        return _USAGE
     except click.UsageError as error:
         path = error.ctx.command_path if error.ctx else name
         return _fail(f"{error.format_message()} (see {path} --help)")

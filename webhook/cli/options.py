@@ -8,11 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from webhook import names
+
 if TYPE_CHECKING:
     from webhook.cli.offline import Settings
     from webhook.core.profile import Catalog, Json
 
 Command = Callable[..., Any]
+
+folders = click.option(
+    "--profiles", "directories", metavar="DIR", multiple=True, type=click.Path(path_type=Path),
+    help="Folder of profiles of your own; repeatable, the later one wins.",
+)  # fmt: skip
 
 _OPTIONS = (
     click.argument("names", metavar="[FILE]...", nargs=-1),
@@ -26,10 +33,7 @@ _OPTIONS = (
     click.option(
         "--kubernetes-version", metavar="V", help="Version of the cluster, like 1.30. [default: 1.28 is assumed]"
     ),
-    click.option(
-        "--profiles", "directories", metavar="DIR", multiple=True, type=click.Path(path_type=Path),
-        help="Folder of profiles of your own; repeatable, the later one wins.",
-    ),
+    folders,
     click.option("--skip-invalid-profiles", is_flag=True, help="Go on with the valid profiles instead of stopping."),
 )  # fmt: skip
 
@@ -49,11 +53,17 @@ def load_catalog(directories: Iterable[Path], *, skip_invalid: bool = False) -> 
         catalog, faults = load(tuple(directories), skip_invalid=skip_invalid)
     except InvalidProfiles as error:
         for fault in error.faults:
-            click.echo(f"{fault.path}:{fault.line}: error: {fault.field}: {fault.message}", err=True)
+            click.echo(fault.line_of("error"), err=True)
         raise SystemExit(2) from None
     for fault in faults:
-        click.echo(f"{fault.path}:{fault.line}: warning: {fault.field}: {fault.message}", err=True)
+        click.echo(fault.line_of("warning"), err=True)
     return catalog
+
+
+def check_backend(name: str, catalog: Catalog) -> None:
+    """Refuse a backend that has no profile. Raises click.UsageError."""
+    if name != names.AUTO and name not in catalog.profiles:
+        raise click.UsageError(f"--backend: no profile {name}; known: {', '.join(catalog.profiles)}, {names.AUTO}")
 
 
 def settings_of(flags: Mapping[str, Json]) -> Settings:

@@ -80,8 +80,8 @@ def _settings(flags: dict[str, Json]) -> Settings:
         selector[key.strip()] = value.strip("= ")
     settings = options.settings_of(flags)
     backend = flags["backend"] or ""
-    if backend and backend != "auto" and backend not in settings.catalog.profiles:
-        raise click.UsageError(f"--backend: no profile {backend}; known: {', '.join(settings.catalog.profiles)}, auto")
+    if backend:
+        options.check_backend(backend, settings.catalog)
     return replace(settings, backend=backend, selector=selector)
 
 

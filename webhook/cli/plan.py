@@ -16,7 +16,7 @@ from webhook.cli.nodes import AliasNode, children, is_flow, key_of, merged, reso
 from webhook.cli.scalars import MERGE, TEXT
 from webhook.cli.tree import Reader, Tree
 from webhook.cli.yamltext import Style
-from webhook.core.patch import apply
+from webhook.core.patch import apply, keys_of, pointer
 from webhook.core.profile import Json
 
 _WIDEST: Final = 8  # a step wider than that is an odd place, not a style
@@ -49,8 +49,7 @@ def plan(tree: Tree, operations: Iterable[Json], style: Style) -> Change:
     for operation in operations:
         if operation["op"] != "add" or not operation["path"].startswith("/"):
             raise EditFailed(f"operation {operation['op']} at {operation['path']!r}")
-        tokens = [token.replace("~1", "/").replace("~0", "~") for token in operation["path"][1:].split("/")]
-        planner.add(planner.root, tokens, operation["value"])
+        planner.add(planner.root, keys_of(operation["path"]), operation["value"])
     planner.free_aliases()
     return planner.root
 
@@ -167,7 +166,7 @@ def _within(root: Json, tokens: list[str], value: Json) -> Json:
     """Return a value with another one added inside; the given one is not changed."""
     if not tokens:
         return value
-    path = "".join("/" + token.replace("~", "~0").replace("/", "~1") for token in tokens)
+    path = pointer(tuple(tokens))
     try:
         return apply(root, [{"op": "add", "path": path, "value": value}])
     except (LookupError, TypeError, ValueError) as error:

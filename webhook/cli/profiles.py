@@ -10,19 +10,13 @@ from typing import TYPE_CHECKING
 
 import click
 
+from webhook.cli import options
+
 if TYPE_CHECKING:
     from webhook.core.profile import Catalog, Json, Profile
     from webhook.profile_file import ProfileFault
 
-_FOLDERS = click.option(
-    "--profiles",
-    "directories",
-    metavar="DIR",
-    multiple=True,
-    type=click.Path(path_type=Path),
-    help="Folder of profiles of your own; may be repeated, the later one wins.",
-)
-_FOUND, _USAGE = 1, 2  # exit codes
+_FOUND = 1  # exit code
 
 
 @click.group(help="The profiles of the backends: list, show, check, schema.")
@@ -31,7 +25,7 @@ def profiles() -> None:
 
 
 @profiles.command("list")
-@_FOLDERS
+@options.folders
 @click.option("-o", "--output", type=click.Choice(["table", "json", "yaml"]), default="table", show_default=True)
 def list_profiles(directories: tuple[Path, ...], output: str) -> None:
     """List all backends with class, port, gauges, budget and tools."""
@@ -41,7 +35,7 @@ def list_profiles(directories: tuple[Path, ...], output: str) -> None:
 
 @profiles.command()
 @click.argument("name")
-@_FOLDERS
+@options.folders
 @click.option("-o", "--output", type=click.Choice(["yaml", "json"]), default="yaml", show_default=True)
 def show(name: str, directories: tuple[Path, ...], output: str) -> None:
     """Show one profile with the values in force; facts that nobody has confirmed are marked."""

@@ -35,7 +35,6 @@ def _rule(reason: Reason) -> Json:
 
 def _result(placed: Placed, reasons: list[Reason]) -> Json:
     finding = placed.finding
-    message = f"{finding.path}: {finding.message}" if finding.path else finding.message
     physical: dict[str, Json] = {"artifactLocation": {"uri": _uri(placed.file)}}
     if placed.line:
         physical["region"] = {"startLine": placed.line, "startColumn": placed.column}
@@ -46,7 +45,7 @@ def _result(placed: Placed, reasons: list[Reason]) -> Json:
         "ruleId": finding.reason.value,
         "ruleIndex": reasons.index(finding.reason),
         "level": finding.level.value,
-        "message": {"text": message},
+        "message": {"text": finding.text},
         "locations": [location],
     }
 

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from webhook.core.profile import Catalog, Json
     from webhook.settings import Settings
 
-LOCAL = f"{names.LOCAL_HOST}:{names.LOCAL_PORT}"
-
 
 @click.command()
 @click.option(
@@ -38,7 +36,11 @@ LOCAL = f"{names.LOCAL_HOST}:{names.LOCAL_PORT}"
 @click.option(
     "--skip-invalid-profiles", is_flag=True, default=None, help="Start with the valid profiles instead of refusing."
 )
-@click.option("--kubernetes-version", metavar="V", help="Version of the cluster, like 1.30. [default: asked in a cluster, else 1.28]")
+@click.option(
+    "--kubernetes-version",
+    metavar="V",
+    help="Version of the cluster, like 1.30. [default: asked in a cluster, else 1.28]",
+)
 @click.option("--settings", "file", metavar="FILE", help="YAML file with settings; flags and environment beat it.")
 @click.option(
     "--shutdown-delay",

@@ -36,7 +36,7 @@ def validate(**flags: Json) -> None:
     Looks at annotations, budgets, labels on the wrong object, and at whatever keeps a server from draining. Exit code
     1 means a finding of level error (or warning, with --fail-on warning).
     """
-    from webhook.cli.report import render  # noqa: PLC0415  # --help needs none of this
+    from webhook.cli.reporttext import render  # noqa: PLC0415  # --help needs none of this
     from webhook.cli.terminal import say  # noqa: PLC0415
 
     report = _live_report(flags) if flags["live"] else _report(flags)

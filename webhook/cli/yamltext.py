@@ -65,15 +65,16 @@ def block(value: Json, indent: int, style: Style) -> list[str]:
 
 @lru_cache(maxsize=64)
 def _fits_literal(text: str) -> bool:
-    """Say whether a literal block can hold a text. Kept, since every document gets the same drain script."""
-    return _LITERAL.fullmatch(text) is not None
+    """Say whether a literal block can hold a text. Kept, since every document gets the same drain script.
+
+    Not one that ends in blank lines: a block that keeps its own would keep those that stand behind it in the text too.
+    """
+    return _LITERAL.fullmatch(text) is not None and not text.endswith("\n\n")
 
 
 def _chomping(text: str) -> str:
-    """Return the header of a literal block that keeps exactly the line ends that the text has."""
-    if not text.endswith("\n"):
-        return "|-"
-    return "|+" if text.endswith("\n\n") else "|"
+    """Return the header of a literal block that keeps exactly the line end that the text has, or has not."""
+    return "|" if text.endswith("\n") else "|-"
 
 
 @lru_cache(maxsize=64)

@@ -37,7 +37,7 @@ class ClusterError(Exception):
 
 
 class Session:
-    """One API server. `namespace` is that of the kubeconfig's context; `warnings` collects what the server warned of."""
+    """One API server. `namespace` is that of the kubeconfig's context; `warnings` collects what the server said."""
 
     def __init__(self, configuration: Any, namespace: str = "default") -> None:
         """Prepare connections by a configuration of the kubernetes client; nothing is sent yet."""
@@ -102,22 +102,23 @@ class Session:
 
 
 def connect(kubeconfig: str | None = None, context: str | None = None) -> Session:
-    """Open a session as kubectl would: by the kubeconfig that is given or the default one, else as a pod of the cluster.
+    """Open a session as kubectl would: by the kubeconfig that is given or the default one, else by a pod's account.
 
     Raises ClusterError; ModuleNotFoundError where the kubernetes client is not installed.
     """
     from kubernetes import config  # noqa: PLC0415 (as in Session)
     from kubernetes.client import Configuration  # noqa: PLC0415
+    from yaml import YAMLError  # noqa: PLC0415
 
     chosen = Configuration()
     try:
         if kubeconfig is None and context is None and not _has_default(config.KUBE_CONFIG_DEFAULT_LOCATION):
-            config.load_incluster_config(client_configuration=chosen)
+            config.load_incluster_config(client_configuration=chosen)  # type: ignore[no-untyped-call]  # no stubs
             return Session(chosen, _NAMESPACE_FILE.read_text().strip())
-        config.load_kube_config(kubeconfig, context, client_configuration=chosen)
-        contexts, current = config.list_kube_config_contexts(kubeconfig)
-    except Exception as error:
-        # The client's loaders raise whatever the YAML parser, a login plugin or their own code met.
+        config.load_kube_config(kubeconfig, context, chosen)  # type: ignore[no-untyped-call]  # no stubs
+        contexts, current = config.list_kube_config_contexts(kubeconfig)  # type: ignore[no-untyped-call]  # no stubs
+    except (config.ConfigException, YAMLError, OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+        # The loaders raise what the YAML parser or a login plugin met, and stumble over parts of another type.
         raise ClusterError(f"No cluster to talk to: {_why(error)}") from None
     named = next((item for item in contexts if item["name"] == context), current)
     return Session(chosen, named["context"].get("namespace") or "default")

@@ -27,7 +27,7 @@ class RefusedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One template: its place, the label that it has and the one that it gets (empty for none), and what comes of it."""
+    """One template: its place, the label that it has and the one that it gets (empty for none), what comes of it."""
 
     path: str
     current: str
@@ -84,7 +84,8 @@ def fetch(session: Session, resources: list[Resource], spelled: str, namespace: 
     found = session.get(f"{resource.collection(namespace)}/{name}")
     owner = next((item for item in owners(found) if item.get("controller") is True), None)
     if owner is not None:
-        raise RefusedError(f"{spelled}: belongs to {owner.get('kind')} {owner.get('name')}, which makes it: label that.")
+        maker = f"{owner.get('kind')} {owner.get('name')}"
+        raise RefusedError(f"{spelled}: belongs to {maker}, which makes it: label that.")
     return Labelling(resource, namespace, found)
 
 
@@ -162,7 +163,7 @@ def loses_requests(labelling: Labelling) -> bool:
 
 
 def _is_useful(outcome: Outcome | None) -> bool:
-    """A label that nobody would act upon would only promise something."""
+    """Say whether the webhook would act upon the label: another one would only promise something."""
     return outcome is not None and (outcome.status is not None or Reason.CR_FIELD in outcome.reasons)
 
 

@@ -59,7 +59,8 @@ def find(resources: list[Resource], spelled: str) -> Resource | None:
     """Return the resource that a user means by `deploy`, `deployments` or `deployments.apps`."""
     name, _, group = spelled.lower().partition(".")
     for resource in resources:
-        if name in resource.spellings and (not group or group in {resource.group, f"{resource.version}.{resource.group}"}):
+        groups_meant = {"", resource.group, f"{resource.version}.{resource.group}"}
+        if name in resource.spellings and group in groups_meant:
             return resource
     return None
 

@@ -21,17 +21,18 @@ TIMEOUT_SECONDS: Final = 3.0
 
 
 def ask(
-    environ: Mapping[str, str], account: Path = ACCOUNT, *, pause: Callable[[float], None] = time.sleep
+    environ: Mapping[str, str], account: Path | None = None, *, pause: Callable[[float], None] = time.sleep
 ) -> tuple[int, int] | None:
-    """Return (major, minor) of the cluster around this pod; None outside of one, or when it does not say."""
+    """Return (major, minor) of the cluster around this pod; None outside of one, without account, or without answer."""
+    account = account or ACCOUNT
     host, port = environ.get("KUBERNETES_SERVICE_HOST"), environ.get("KUBERNETES_SERVICE_PORT")
-    if not host or not port:
+    if not host or not port or not (account / "token").exists():
         return None
     address = f"https://{f'[{host}]' if ':' in host else host}:{port}/version"
     for attempt in range(ATTEMPTS):
         try:
             return _ask(address, account)
-        except (OSError, ValueError):  # OSError: also urllib's and ssl's errors, and an account that is not mounted
+        except (OSError, ValueError):  # OSError: also urllib's and ssl's errors
             if attempt + 1 < ATTEMPTS:
                 pause(1.0)
     return None

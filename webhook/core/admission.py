@@ -1,4 +1,4 @@
-"""decide(), validate() and prove(): the product. Both doors call these and nothing else.
+"""decide(), validate() and prove(): the product. All doors call these and nothing else.
 
 Read from top to bottom: which objects, which templates, which backend, which container; then `webhook.core.inject`.
 """
@@ -6,7 +6,7 @@ Read from top to bottom: which objects, which templates, which backend, which co
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from webhook import names
 from webhook.core import container
@@ -25,12 +25,14 @@ from webhook.core.decision import (
     Request,
     Rule,
 )  # fmt: skip
-from webhook.core.inject import Candidate, Result, inject
-from webhook.core.overrides import bad_name, label_findings, nearest, read, unknown_keys
+from webhook.core.inject import Result, inject
+from webhook.core.overrides import bad_value, label_findings, nearest, read, unknown_keys
+from webhook.core.part import Candidate
 from webhook.core.patch import Tokens, apply, field_path, look, plan
-from webhook.core.profile import Catalog, Json
+from webhook.core.profile import Catalog, Json, Profile
+from webhook.core.soundness import is_left_alone, malformed
 from webhook.core.status import decode, status_findings
-from webhook.core.workload import Template, is_batch, is_left_alone, malformed, members, owners, templates
+from webhook.core.workload import Template, is_batch, members, owners, templates
 from webhook.core.wrong_object import wrong_object_findings
 
 
@@ -140,20 +142,20 @@ def _template_result(request: Request, template: Template, catalog: Catalog, pol
         return _left(at, *((Reason.MALFORMED_OBJECT, wrong) if own or not template.guessed else (Reason.NOT_LABELLED,)))
     if not own and not template.writable:
         return _left(at, Reason.CR_FIELD)
-    backend, rule = _backend(request, pod, labels, policy)
+    backend = _backend(request, pod, labels, policy)
     label_path = field_path((*template.labels, names.BACKEND))
-    if backend != names.AUTO and backend not in catalog.profiles:
-        close = nearest(backend, [*catalog.profiles, names.AUTO])
+    if backend.name != names.AUTO and backend.name not in catalog.profiles:
+        close = nearest(backend.name, [*catalog.profiles, names.AUTO])
         message = f"no profile of this name{close or '; see drainhook profiles list'}"
-        finding = Finding(Reason.UNKNOWN_BACKEND, Level.WARNING, label_path, message, backend, Cause.NOT_SUPPORTED)
+        finding = Finding(Reason.UNKNOWN_BACKEND, Level.WARNING, label_path, message, backend.name, Cause.NOT_SUPPORTED)
         return _left(at, Reason.UNKNOWN_BACKEND, finding)
     if not template.writable:
         message = "this kind lacks the fields; its pods are patched when they are created"
-        return _left(at, Reason.CR_FIELD, Finding(Reason.CR_FIELD, Level.WARNING, label_path, message, backend))
+        return _left(at, Reason.CR_FIELD, Finding(Reason.CR_FIELD, Level.WARNING, label_path, message, backend.name))
     alone = is_left_alone(pod)
     if alone is not None:
         return _left(at, alone)
-    return _injected(request, template, backend, rule, (catalog, policy))
+    return _injected(request, template, backend, catalog, policy)
 
 
 def _mapping(root: Json, tokens: Tokens) -> Json:
@@ -181,64 +183,74 @@ def _malformed(pod: Json, labels: Json, template: Template) -> Finding | None:
     return Finding(Reason.MALFORMED_OBJECT, Level.ERROR, field_path(place), wrong[1])
 
 
-def _backend(request: Request, pod: Json, labels: Mapping[str, str], policy: Policy) -> tuple[str, Rule | None]:
+@dataclass(frozen=True, slots=True)
+class _Backend:
+    """A backend's name, and who gave it: the pod's own label (`is_own`), a rule, or else its namespace."""
+
+    name: str
+    is_own: bool = False
+    rule: Rule | None = None
+
+
+def _backend(request: Request, pod: Json, labels: Mapping[str, str], policy: Policy) -> _Backend:
     """Return the backend by pod label, else by an enabled namespace: its annotation, a rule, `auto`."""
     own = labels.get(names.BACKEND)
     if own:
-        return own, None
+        return _Backend(own, is_own=True)
     inherited = request.annotations.get(names.BACKEND)
     if inherited and isinstance(inherited, str):
-        return inherited, None
+        return _Backend(inherited)
     images = [str(item.get("image") or "") for item in look(pod, ("spec", "containers")) or []]
     for rule in policy.rules:
         is_match = rule.namespace_selector.items() <= request.labels.items() and (
             rule.pod_selector.items() <= labels.items()
         )
         if is_match and (not rule.image or any(is_image(image, (rule.image,)) for image in images)):
-            return rule.backend, rule
-    return names.AUTO, None
+            return _Backend(rule.backend, rule=rule)
+    return _Backend(names.AUTO)
 
 
-def _injected(
-    request: Request, template: Template, backend: str, rule: Rule | None, settings: tuple[Catalog, Policy]
-) -> Result:
+def _injected(request: Request, template: Template, backend: _Backend, catalog: Catalog, policy: Policy) -> Result:
     """Choose the server's container and inject, or say why the template is left alone."""
-    catalog, policy = settings
     at, pod = template.tokens, look(request.object, template.tokens)
-    labels = _mapping(request.object, template.labels)
-    own_label = labels.get(names.BACKEND)
     label_path = field_path((*template.labels, names.BACKEND))
-    profile = container.detect(pod, catalog) if backend == names.AUTO else catalog.profiles[backend]
+    profile = container.detect(pod, catalog) if backend.name == names.AUTO else catalog.profiles[backend.name]
     if profile is None:
         message = "no container's command or image is that of one known engine: name the backend"
-        warning = Finding(Reason.NO_ENGINE_FOUND, Level.WARNING, label_path, message, own_label)
-        return _left(at, Reason.NO_ENGINE_FOUND, *([warning] if own_label else []))
+        warning = Finding(Reason.NO_ENGINE_FOUND, Level.WARNING, label_path, message, backend.name)
+        return _left(at, Reason.NO_ENGINE_FOUND, *([warning] if backend.is_own else []))
     annotations = look(pod, ("metadata", "annotations")) or {}
     path = field_path((*at, "metadata", "annotations"))
     overrides = read(annotations, request.annotations, path)
+    overrides.findings += label_findings(_mapping(request.object, template.labels), field_path(template.labels))
     servers = container.read(pod, profile)
-    overrides.findings.extend(label_findings(labels, field_path(template.labels)))
-    by_label = bool(own_label) and own_label != names.AUTO
-    chosen: list[container.Server] | Reason
-    chosen = [server for server in servers if server.container["name"] == overrides.container]
-    if overrides.container is not None and not chosen:
+    named = [server for server in servers if server.container["name"] == overrides.container]
+    if overrides.container is not None and not named:
         known = ", ".join(server.container["name"] for server in servers)
         message = f"names no container of the pod (it has {known})"
-        overrides.findings.append(bad_name(path, names.CONTAINER, overrides.container, message))
-    usable = [server for server in chosen or servers if not container.is_other(server, profile, catalog)]
-    if not usable:
-        chosen = Reason.WRONG_ENGINE if own_label and servers else Reason.NO_ENGINE_FOUND
-    elif not chosen:
-        if rule is not None and rule.image:
-            matching = [server for server in usable if is_image(server.image, (rule.image,))]
-            usable, by_label = matching or usable, bool(matching)
-        chosen = container.choose(usable, port=overrides.port, default_port=profile.http.default, by_label=by_label)
+        overrides.findings.append(bad_value(path, names.CONTAINER, overrides.container, message))
+    usable = [server for server in named or servers if not container.is_other(server, profile, catalog)]
+    if usable:
+        chosen = named or _chosen(usable, backend, profile, overrides.port)
+    else:
+        chosen = Reason.WRONG_ENGINE if backend.is_own and servers else Reason.NO_ENGINE_FOUND
     if isinstance(chosen, Reason):
-        warning = Finding(chosen, Level.WARNING, label_path, f"not patched: {chosen.sentence}", backend)
-        return _left(at, chosen, *overrides.findings, *([warning] if own_label else []))
+        warning = Finding(chosen, Level.WARNING, label_path, f"not patched: {chosen.sentence}", backend.name)
+        return _left(at, chosen, *overrides.findings, *([warning] if backend.is_own else []))
     status = decode(annotations.get(names.STATUS))
     candidate = Candidate(pod, at, profile, chosen, overrides, catalog, policy, status)
     return _with_template_findings(inject(candidate), template)
+
+
+def _chosen(
+    usable: list[container.Server], backend: _Backend, profile: Profile, port: str | None
+) -> list[container.Server] | Reason:
+    """Choose where no annotation names the container: the image of a rule counts as much as a label."""
+    by_label = backend.is_own and backend.name != names.AUTO
+    if backend.rule is not None and backend.rule.image:
+        matching = [server for server in usable if is_image(server.image, (backend.rule.image,))]
+        usable, by_label = matching or usable, bool(matching)
+    return container.choose(usable, port=port, default_port=profile.http.default, by_label=by_label)
 
 
 def _with_template_findings(result: Result, template: Template) -> Result:

@@ -7,9 +7,12 @@ from __future__ import annotations
 
 from webhook import names
 from webhook.core.decision import Finding, Level, Reason
-from webhook.core.overrides import Overrides, bad_name
+from webhook.core.overrides import Overrides, bad_value
+from webhook.core.patch import Tokens, field_path, look
 from webhook.core.profile import Budget, Json, Profile
 
+GRACE_AT: Tokens = ("spec", "terminationGracePeriodSeconds")
+GRACE_PLACE = field_path(GRACE_AT)
 DEFAULT_GRACE = 30  # what the API server fills in
 LONG_GRACE = 600  # cluster-autoscaler's --max-graceful-termination-sec; Google's scale-down limit is 10 min too
 NATIVE_RESERVE = 15  # seconds that the engine's own drain flag may use of the reserve
@@ -17,7 +20,7 @@ NATIVE_RESERVE = 15  # seconds that the engine's own drain flag may use of the r
 
 def spec_grace(pod: Json) -> int:
     """Return the grace period of a pod spec in seconds, as the API server would fill it in."""
-    value = (pod.get("spec") or {}).get("terminationGracePeriodSeconds")
+    value = look(pod, GRACE_AT)
     return DEFAULT_GRACE if value is None else int(value)
 
 
@@ -51,7 +54,7 @@ def explicit_grace(
         why = f"must be at least {least}: the pod's own hook sleeps {kept - reserve} s, the reserve is {reserve} s"
     else:
         why = f"must be at least {least}: settle {wanted.settle} + reserve {wanted.reserve} + 1 s to drain"
-    return None, [bad_name(path, names.GRACE, str(total), why)]
+    return None, [bad_value(path, names.GRACE, str(total), why)]
 
 
 def with_grace(wanted: Budget, grace: int) -> Budget:

@@ -15,7 +15,7 @@ from webhook.core.container import Server
 from webhook.core.decision import Finding, Level, Reason
 from webhook.core.endpoint import Endpoint
 from webhook.core.existing import Existing
-from webhook.core.patch import look
+from webhook.core.patch import field_path, look
 from webhook.core.profile import Budget, Catalog, Json, Profile
 
 _MESH_ANNOTATIONS = {"sidecar.istio.io/inject": "true", "linkerd.io/inject": "enabled"}
@@ -38,7 +38,7 @@ class View:
     @property
     def at(self) -> str:
         """The field path of the container."""
-        return f"{self.path}spec.containers[{self.server.index}]"
+        return self.path + field_path(self.server.tokens)
 
 
 def has_mesh(pod: Json, catalog: Catalog) -> bool:
@@ -118,14 +118,16 @@ def _pod_findings(view: View) -> Iterator[Finding]:
         if is_image(image, programs.meshes):
             message = (
                 f"a mesh proxy that is no native sidecar gets SIGTERM while the engine drains: let it stay "
-                f"{view.budget.settle + view.budget.drain} s (Istio: EXIT_ON_ZERO_ACTIVE_CONNECTIONS or "
+                f"{view.budget.deadline} s (Istio: EXIT_ON_ZERO_ACTIVE_CONNECTIONS or "
                 "terminationDrainDuration; Linkerd: config.alpha.linkerd.io/proxy-wait-before-exit-seconds), "
                 "or use native sidecars"
             )
             yield _warn(Reason.MESH_SIDECAR, at, message)
         elif is_image(image, programs.proxies) and not look(item, ("lifecycle", "preStop")):
-            seconds = view.budget.settle + view.budget.drain
-            message = f"this proxy gets SIGTERM while the engine drains: give it a preStop of {seconds} s or a drain"
+            message = (
+                "this proxy gets SIGTERM while the engine drains: "
+                f"give it a preStop of {view.budget.deadline} s or a drain"
+            )
             yield _warn(Reason.FRONT_PROXY, at, message)
 
 
@@ -146,10 +148,11 @@ def _probe_findings(view: View) -> Iterator[Finding]:
 
 
 def _secret_findings(view: View) -> Iterator[Finding]:
-    secret, container = view.profile.secret, view.server.container
+    secret, container, command = view.profile.secret, view.server.container, view.server.command
     message = "a key in plain text: take it from a Secret by valueFrom.secretKeyRef"
-    key = flag_value(view.server.command, secret.flags)
-    if key and not key.startswith("$"):
+    keys = [flag_value(command, secret.flags)]
+    keys += [command.env.get(name) for name in secret.env if command.env.get(name) != view.server.start.env.get(name)]
+    if any(key and not key.startswith(("$", "`")) for key in keys):
         yield _warn(Reason.SECRET_INLINE, f"{view.at}.{'args' if container.get('args') else 'command'}", message)
     for index, item in enumerate(container.get("env") or []):
         value = item.get("value")

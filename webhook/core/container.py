@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from webhook.core import command
 from webhook.core.command import Command, Start
 from webhook.core.decision import Reason
-from webhook.core.patch import look
+from webhook.core.patch import Tokens, look
 from webhook.core.profile import Catalog, Json, Profile
 
 
@@ -25,6 +25,11 @@ class Server:
     command: Command
     by_command: bool
     by_image: bool
+
+    @property
+    def tokens(self) -> Tokens:
+        """Where the container sits in its pod template."""
+        return ("spec", "containers", self.index)
 
     @property
     def image(self) -> str:
@@ -69,8 +74,7 @@ def is_other(server: Server, profile: Profile, catalog: Catalog) -> bool:
         return True
     if server.is_proven:
         return False
-    image = server.image
-    programs = catalog.programs
+    image, programs = server.image, catalog.programs
     if command.is_image(image, programs.meshes + programs.proxies + programs.others):
         return True
     rest = [other.match for other in catalog.profiles.values() if other.name != profile.name]

@@ -149,6 +149,11 @@ class Finding:
     value: Json = None
     cause: Cause = Cause.INVALID
 
+    @property
+    def text(self) -> str:
+        """The message behind the field that it is about."""
+        return f"{self.path}: {self.message}" if self.path else self.message
+
 
 @dataclass(frozen=True, slots=True)
 class Request:

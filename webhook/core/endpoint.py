@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
+from webhook import names
 from webhook.core.command import env_value, flag_value, has_words, is_on, setting_value
 from webhook.core.container import Server
 from webhook.core.profile import Json, Port, Profile, Setting
@@ -17,6 +18,7 @@ _LOCAL = ("127.", "localhost", "::1", "[::1]")
 _NUMBER = re.compile(r"(?:.*[^:]:|\[.*\]:|:)?([0-9]{1,5})/?")  # `N`, `host:N`, `[::]:N`, `:N`, but not `::1`
 _HOST = re.compile(r"[^$:/]+|\[[^$/]*\]|[0-9a-fA-F:.]*:[0-9a-fA-F:.]*|")  # a bind address without a port
 _LARGEST_PORT = 65535
+_WRITTEN = frozenset({"annotation", "flag", "env"})  # sources that say the port itself
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +52,21 @@ class Endpoint:
     @property
     def is_known(self) -> bool:
         """The port is written somewhere, or it is the default and the container declares it."""
-        return self.source in {"annotation", "flag", "env"} or (self.source == "default" and self.port in self.declared)
+        return _is_known(self.source, self.port, self.declared)
 
     @property
     def is_mismatched(self) -> bool:
         """The container declares ports, but not the one that the server listens on."""
         return bool(self.declared) and self.source != "unknown" and self.port not in self.declared
+
+    @property
+    def base(self) -> str:
+        """The server's address from within its pod; empty without a port."""
+        return _address(self.scheme, self.port, self.prefix) if self.port else ""
+
+    def http_get(self, path: str) -> Json:
+        """Return what a kubelet needs to fetch a path of the server."""
+        return {"path": self.prefix + path, "port": self.port, "scheme": self.scheme.upper()}
 
 
 def locate(server: Server, profile: Profile, port: int | None) -> Endpoint:
@@ -68,15 +79,14 @@ def locate(server: Server, profile: Profile, port: int | None) -> Endpoint:
     host, is_socket = _host(server, profile)
     if is_socket:
         ports: tuple[int, ...] = ()
-    elif source in {"annotation", "flag", "env"} or (source == "default" and number in declared):
+    elif _is_known(source, number, declared):
         ports = (number,) if number else ()
     else:
         ports = _candidates(number, server, profile, declared)
     scheme = "https" if is_on(server.command, profile.tls.flags) or _env_set(server, profile.tls) else "http"
     base = setting_value(server.command, profile.base_path) or ""
     prefix = "/" + base.strip("/") if base.strip("/") else ""
-    pages = [f"{scheme}://127.0.0.1:{number}{prefix}" for number in ports]
-    urls, off = _metrics(server, profile, pages)
+    urls, off = _metrics(server, profile, [_address(scheme, number, prefix) for number in ports])
     more = [port for port in _more_ports(server, profile) if port not in ports]
     return Endpoint(
         ports, source, scheme, prefix,
@@ -85,6 +95,14 @@ def locate(server: Server, profile: Profile, port: int | None) -> Endpoint:
         metrics_urls=() if more else urls, metrics_off=off,  # the gauges of one server prove nothing about another
         is_sure=not more and _is_sure(server, profile, source, base),
     )  # fmt: skip
+
+
+def _is_known(source: str, number: int | None, declared: tuple[int, ...]) -> bool:
+    return source in _WRITTEN or (source == "default" and number in declared)
+
+
+def _address(scheme: str, port: int, prefix: str) -> str:
+    return f"{scheme}://{names.LOCAL_HOST}:{port}{prefix}"
 
 
 def _is_sure(server: Server, profile: Profile, source: str, base: str) -> bool:
@@ -104,18 +122,13 @@ def _is_sure(server: Server, profile: Profile, source: str, base: str) -> bool:
         return False
     if base and (setting_value(server.command, profile.secret) or start.unknown_env.intersection(profile.secret.env)):
         return False
-    names = (profile.http.setting.env, profile.tls.env, profile.base_path.env)
-    hidden = bool(server.container.get("envFrom")) and any(names)
+    variables = (*profile.http.setting.env, *profile.tls.env, *profile.base_path.env)
+    hidden = bool(server.container.get("envFrom")) and bool(variables)
     loose = any(
         word.startswith("$") and not argv[place - 1].startswith("-") for place, word in enumerate(argv) if place
     )
-    is_written = source in {"annotation", "flag", "env"} or server_declares(server, profile)
-    return is_written or not (hidden or loose)
-
-
-def server_declares(server: Server, profile: Profile) -> bool:
-    """Say whether the container declares the default port of its engine."""
-    return bool({profile.http.default, profile.http.in_image} & set(declared_ports(server)))
+    is_declared = bool({profile.http.default, profile.http.in_image} & set(declared_ports(server)))
+    return source in _WRITTEN or is_declared or not (hidden or loose)
 
 
 def declared_ports(server: Server) -> tuple[int, ...]:
@@ -220,7 +233,7 @@ def _metrics(server: Server, profile: Profile, bases: list[str]) -> tuple[tuple[
         return (), True
     if page.port is not None:
         number, _ = _port(server, page.port, ())
-        return ((f"http://127.0.0.1:{number}{page.path}",) if number else ()), False
+        return ((_address("http", number, page.path),) if number else ()), False
     return tuple(base + page.path for base in bases), False
 
 

@@ -12,14 +12,17 @@ from dataclasses import dataclass
 from webhook import names
 from webhook.core.container import Server
 from webhook.core.endpoint import named_port
-from webhook.core.patch import look
+from webhook.core.patch import Tokens, field_path, look
 from webhook.core.profile import Json
 
+PRE_STOP: Tokens = ("lifecycle", "preStop")  # below a container
 _SLEEP = re.compile(r"\s*(?:exec\s+)?(?:/\S*/)?sleep\s+([0-9]{1,6})(?:\.[0-9]+)?([smh]?)\s*;?\s*")
 _SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600}
 _COMPARES_TEXT = re.compile(r"==?\s*[\"']?0\.0")
-CHAINED = "chained="
-_CHAINED_SLEEP = re.compile(CHAINED + r"sleep:([0-9]{1,10})")
+_ARGV = "--"  # parameters of the drain script that hold the user's hook, see Existing.words
+_CHAIN = "chain="
+_CHAINED_TCP = "chained=tcp"
+_CHAINED_SLEEP = re.compile(r"chained=sleep:([0-9]{1,10})")
 _ARGV_AT = 4  # sh -c SCRIPT drainhook, then parameters
 
 
@@ -44,6 +47,16 @@ class Existing:
         return self.form != "none" and not self.is_ours
 
     @property
+    def words(self) -> list[str]:
+        """The parameters of the drain script that chain this hook; `_chained` reads them back."""
+        return {
+            "exec": [_ARGV, *self.argv],
+            "http": [f"{_CHAIN}{self.url}"],
+            "sleep": [f"chained=sleep:{self.seconds}"],
+            "tcp": [_CHAINED_TCP],
+        }.get(self.form, [])
+
+    @property
     def is_weak(self) -> bool:
         """The hook waits or knocks, or compares metrics as text, but does not drain."""
         text = " ".join(self.argv)
@@ -53,7 +66,7 @@ class Existing:
 
 def existing_hook(server: Server, status: Json) -> Existing:
     """Read the preStop hook of a container; `status` is the decoded status annotation or None."""
-    hook = look(server.container, ("lifecycle", "preStop"))
+    hook = look(server.container, PRE_STOP)
     if not hook:
         return Existing("none")
     argv = look(hook, ("exec", "command"))
@@ -75,7 +88,7 @@ def existing_hook(server: Server, status: Json) -> Existing:
 
 def _is_our_sleep(server: Server, seconds: int, status: Json) -> bool:
     rungs = str(look(status, ("hook",))).split(",")
-    place = f"spec.containers[{server.index}].lifecycle.preStop"
+    place = field_path((*server.tokens, *PRE_STOP))
     if "sleep" not in rungs or place not in (look(status, ("changed",)) or ()):
         return False
     parts = [look(status, ("budget", key)) for key in ("settle", "drain")]
@@ -100,24 +113,24 @@ def _http(server: Server, get: Json) -> Existing:
     refusal = ""
     if headers:
         refusal = "it sends headers of its own"
-    elif str(get.get("host") or "127.0.0.1") not in {"127.0.0.1", "localhost"}:
+    elif str(get.get("host") or names.LOCAL_HOST) not in {names.LOCAL_HOST, "localhost"}:
         refusal = "it calls another host"
     elif port is None:
         refusal = "its port cannot be resolved in this container"
     path = str(get.get("path") or "/")
     scheme = str(get.get("scheme") or "HTTP").lower()
-    return Existing("http", url=f"{scheme}://127.0.0.1:{port}/{path.lstrip('/')}", refusal=refusal)
+    return Existing("http", url=f"{scheme}://{names.LOCAL_HOST}:{port}/{path.lstrip('/')}", refusal=refusal)
 
 
 def _chained(parameters: list[str]) -> Existing:
     """Read back the user's hook from the parameters of ours."""
-    if "--" in parameters:
-        return Existing("exec", is_ours=True, argv=tuple(parameters[parameters.index("--") + 1 :]))
+    if _ARGV in parameters:
+        return Existing("exec", is_ours=True, argv=tuple(parameters[parameters.index(_ARGV) + 1 :]))
     for word in parameters:
-        if word.startswith("chain="):
-            return Existing("http", is_ours=True, url=word.removeprefix("chain="))
+        if word.startswith(_CHAIN):
+            return Existing("http", is_ours=True, url=word.removeprefix(_CHAIN))
         if slept := _CHAINED_SLEEP.fullmatch(word):
             return Existing("sleep", is_ours=True, seconds=int(slept[1]))
-        if word == CHAINED + "tcp":
+        if word == _CHAINED_TCP:
             return Existing("tcp", is_ours=True)
     return Existing("none", is_ours=True)

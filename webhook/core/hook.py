@@ -12,10 +12,10 @@ from webhook import names
 from webhook.core.container import Server
 from webhook.core.decision import Finding, Level, Policy, Reason
 from webhook.core.endpoint import Endpoint
-from webhook.core.existing import CHAINED, Existing
+from webhook.core.existing import PRE_STOP, Existing
 from webhook.core.overrides import Overrides
 from webhook.core.patch import look
-from webhook.core.profile import Budget, Json, Profile
+from webhook.core.profile import IDLE_SECONDS, Budget, Json, Profile
 
 ASSUMED_KUBERNETES = (1, 28)  # never guess upwards: older API servers drop a sleep hook and refuse the pod
 LONGEST = 31_536_000  # seconds: a year; a shell's arithmetic overflows on what a grace period may be
@@ -75,9 +75,14 @@ def choose_rung(profile: Profile, overrides: Overrides, site: Site, policy: Poli
 
 def _first(profile: Profile, can: dict[str, str]) -> str:
     ladder = ["exec", "sleep"]
-    if profile.drain_endpoint is not None and not profile.drain_endpoint.asked_only:
+    if _offers_http(profile):
         ladder.insert(1, "http")
     return next((name for name in ladder if not can[name]), "none")
+
+
+def _offers_http(profile: Profile) -> bool:
+    """Say whether httpGet is a rung of this profile's ladder without being asked for."""
+    return profile.drain_endpoint is not None and not profile.drain_endpoint.asked_only
 
 
 def _tools_reason(overrides: Overrides, site: Site) -> list[Reason]:
@@ -97,20 +102,20 @@ def _http_refusal(profile: Profile, site: Site) -> str:
 def _sleep_refusal(policy: Policy, site: Site) -> str:
     """Say why no native sleep can be used; where the version is unknown, one that stands there proves that it can."""
     version = policy.kubernetes or ASSUMED_KUBERNETES
-    stands = look(site.server.container, ("lifecycle", "preStop", "sleep"))
+    stands = look(site.server.container, (*PRE_STOP, "sleep"))
     if version >= SLEEP_SINCE or (policy.kubernetes is None and stands):
         return ""
     said = "" if policy.kubernetes else " (unknown, assumed)"
-    return f"the sleep action needs Kubernetes 1.30, the cluster has {version[0]}.{version[1]}{said}"
+    needed, present = (".".join(map(str, numbers)) for numbers in (SLEEP_SINCE, version))
+    return f"the sleep action needs Kubernetes {needed}, the cluster has {present}{said}"
 
 
 def _rung_findings(profile: Profile, name: str, can: dict[str, str], site: Site) -> list[Finding]:
     found = []
-    if name == "http" and profile.drain_endpoint is not None and profile.drain_endpoint.asked_only:
+    if name == "http" and not _offers_http(profile):
         message = "the kubelet calls from the node's address: allow it with the option drain_from of Drainable"
         found.append(Finding(Reason.DRAIN_FROM_NODE, Level.WARNING, site.path, message))
-    has_endpoint = profile.drain_endpoint is not None and not profile.drain_endpoint.asked_only
-    if name in {"sleep", "none"} and has_endpoint and site.has_mesh:
+    if name in {"sleep", "none"} and _offers_http(profile) and site.has_mesh:
         found.append(Finding(Reason.MESH_CAPTURES_PORT, Level.WARNING, site.path, "no httpGet hook: " + can["http"]))
     if name == "none":
         message = f"no hook can run here: {can['exec']}; {can['sleep']}"
@@ -148,7 +153,7 @@ def parameters(profile: Profile, budget: Budget, target: Target) -> list[str]:
         words.append(f"absent={page.absent}")
         if page.key_env:
             words.append(f"key={page.key_env}")
-    words.append(f"idle={page.idle_seconds if page is not None else 5}")
+    words.append(f"idle={page.idle_seconds if page is not None else IDLE_SECONDS}")
     if profile.drain_endpoint is not None and target.base:
         words.append("call=" + target.base + _drain_path(profile, budget))
     words += [f"{key}={value}" for key, value in (("log", target.log), ("record", target.record)) if value]
@@ -162,28 +167,16 @@ def _drain_path(profile: Profile, budget: Budget) -> str:
 
 def exec_hook(script: str, words: list[str], chained: Existing | None) -> Json:
     """Return the exec handler; `chained` is the user's own hook that runs first."""
-    if chained is not None:
-        words = words + {
-            "exec": ["--", *chained.argv],
-            "http": [f"chain={chained.url}"],
-            "sleep": [f"{CHAINED}sleep:{chained.seconds}"],
-            "tcp": [f"{CHAINED}tcp"],
-        }.get(chained.form, [])
-    return {"exec": {"command": ["sh", "-c", script, names.HOOK_NAME, *words]}}
+    last = chained.words if chained is not None else []
+    return {"exec": {"command": ["sh", "-c", script, names.HOOK_NAME, *words, *last]}}
 
 
 def http_hook(profile: Profile, budget: Budget, endpoint: Endpoint, version: str) -> Json:
     """Return the httpGet handler on the server's own drain endpoint."""
-    return {
-        "httpGet": {
-            "path": endpoint.prefix + _drain_path(profile, budget),
-            "port": endpoint.port,
-            "scheme": endpoint.scheme.upper(),
-            "httpHeaders": [{"name": names.HOOK_HEADER, "value": version}],
-        }
-    }
+    headers = [{"name": names.HOOK_HEADER, "value": version}]
+    return {"httpGet": {**endpoint.http_get(_drain_path(profile, budget)), "httpHeaders": headers}}
 
 
 def sleep_hook(budget: Budget) -> Json:
     """Return the native sleep handler (Kubernetes 1.30 and later)."""
-    return {"sleep": {"seconds": budget.settle + budget.drain}}
+    return {"sleep": {"seconds": budget.deadline}}

@@ -11,59 +11,19 @@ from dataclasses import dataclass, field
 
 from webhook import names
 from webhook.core import budget as budgets
-from webhook.core.checks import View, check, has_mesh
-from webhook.core.container import Server
-from webhook.core.decision import Finding, Level, Outcome, Policy, Reason
-from webhook.core.endpoint import Endpoint, locate, named_port
-from webhook.core.existing import Existing, existing_hook
-from webhook.core.hook import Rung, Site, Target, choose_rung, exec_hook, http_hook, parameters, sleep_hook
-from webhook.core.native import NativeDrain, args_place, native_drain
-from webhook.core.overrides import Overrides, bad_name
+from webhook.core.checks import View, check
+from webhook.core.decision import Finding, Outcome, Reason
+from webhook.core.existing import PRE_STOP
+from webhook.core.hook import Target, exec_hook, http_hook, parameters, sleep_hook
+from webhook.core.native import args_place
+from webhook.core.part import Candidate, Part, part_of
 from webhook.core.patch import Change, Tokens, field_path, look
 from webhook.core.probe import FILLED_IN, probe_reason, readiness_probe
-from webhook.core.profile import Budget, Catalog, Json, Profile
+from webhook.core.profile import Budget, Json
 
 _encode = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
-
-
+_POST_START: Tokens = ("lifecycle", "postStart")
 _ORDER = {reason: number for number, reason in enumerate(Reason)}
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A pod template that is opted in, with all that the decision about it depends on."""
-
-    pod: Json
-    tokens: Tokens
-    profile: Profile
-    servers: list[Server]
-    overrides: Overrides
-    catalog: Catalog
-    policy: Policy
-    status: Json
-
-    @property
-    def path(self) -> str:
-        """The field path of the template with a trailing dot; empty for a Pod."""
-        text = field_path(self.tokens)
-        return f"{text}." if text else ""
-
-    def was_ours(self, place: str) -> bool:
-        """Say whether an earlier pass changed this place."""
-        return place in (look(self.status, ("changed",)) or [])
-
-
-@dataclass(slots=True)
-class Part:
-    """What is decided for one server before the budget is known."""
-
-    server: Server
-    endpoint: Endpoint
-    existing: Existing
-    rung: Rung
-    native: NativeDrain
-    keeps: bool = False  # the user's hook stays as it is
-    chained: Existing | None = None
 
 
 @dataclass(slots=True)
@@ -80,8 +40,8 @@ class Result:
 
 def inject(candidate: Candidate) -> Result:
     """Decide every field of one template."""
-    result = Result(findings=list(candidate.overrides.findings))
-    parts = [_part(candidate, server, result) for server in candidate.servers]
+    parts = [part_of(candidate, server) for server in candidate.servers]
+    result = Result(findings=[*candidate.overrides.findings, *(found for part in parts for found in part.findings)])
     if len(parts) > 1:
         result.reasons.append(Reason.TWO_SERVERS)
     budget, grace_reason = _budget(candidate, parts, result)
@@ -107,77 +67,21 @@ def inject(candidate: Candidate) -> Result:
     return result
 
 
-def _part(candidate: Candidate, server: Server, result: Result) -> Part:
-    """Find out how a server is reached, what hook it has and which rung it gets."""
-    overrides, annotations_path = candidate.overrides, f"{candidate.path}metadata.annotations"
-    port = named_port(server, overrides.port) if overrides.port is not None else None
-    if overrides.port is not None and port is None:
-        message = "must be a port number or the name of a port of the server's container"
-        result.findings.append(bad_name(annotations_path, names.PORT, overrides.port, message))
-    endpoint = locate(server, candidate.profile, port)
-    existing = existing_hook(server, candidate.status)
-    path = f"{candidate.path}spec.containers[{server.index}].lifecycle.preStop"
-    site = Site(server, endpoint, has_mesh(candidate.pod, candidate.catalog), path, annotations_path)
-    rung = choose_rung(candidate.profile, overrides, site, candidate.policy)
-    native = NativeDrain()
-    if overrides.native_drain:
-        ours = candidate.was_ours(args_place(server))
-        native = native_drain(candidate.profile, server, f"{annotations_path}[{names.NATIVE_DRAIN}]", is_ours=ours)
-    part = Part(server, endpoint, existing, rung, native)
-    _merge(candidate, part, path)
-    result.findings += [*rung.findings, *part.native.findings]
-    return part
-
-
-def _merge(candidate: Candidate, part: Part, path: str) -> None:
-    """Decide between the user's hook and ours: keep (default), chain or replace."""
-    existing, wanted, rung = part.existing, candidate.overrides.existing_hook, part.rung
-    if existing.is_ours:
-        part.chained = existing if existing.form != "none" and rung.name == "exec" else None
-        if existing.form == "exec" and rung.name != "exec" and (wanted != "replace" or rung.name == "none"):
-            _keep(part, wanted, "only the exec rung can run both", path)  # the user's hook gets its place back
-        elif rung.name != "none" and Reason.HOOK_REPLACED in (look(candidate.status, ("reasons",)) or []):
-            rung.reasons.append(Reason.HOOK_REPLACED)
-    elif existing.is_user:
-        refusal = existing.refusal or ("" if rung.name == "exec" else "only the exec rung can run both")
-        if rung.name == "none" or wanted == "keep" or (wanted == "chain" and refusal):
-            _keep(part, wanted, refusal, path)
-        elif wanted == "chain":
-            part.chained = existing
-        else:
-            rung.reasons.append(Reason.HOOK_REPLACED)
-    if part.chained is not None:
-        rung.reasons.append(Reason.HOOK_CHAINED)
-
-
-def _keep(part: Part, wanted: str, refusal: str, path: str) -> None:
-    """Let the user's hook stay as it is, and say so where the annotation asked for more."""
-    part.keeps, rung = True, part.rung
-    rung.reasons[:] = [Reason.HOOK_KEPT]
-    if wanted == "chain":
-        message = f"cannot be chained: {refusal}; it is kept"
-        rung.findings.append(Finding(Reason.CHAIN_REFUSED, Level.WARNING, path, message))
-    if wanted != "replace":
-        rung.findings[:] = [item for item in rung.findings if item.reason is not Reason.NO_RUNG]
-
-
 def _budget(candidate: Candidate, parts: list[Part], result: Result) -> tuple[Budget, Reason]:
     """Return the pod's budget and why its grace period is what it is; the longest need of any server counts."""
     profile, spec = candidate.profile, budgets.spec_grace(candidate.pod)
     chained = [part.chained.seconds for part in parts if part.chained is not None and part.chained.form == "sleep"]
     more = budgets.NATIVE_RESERVE if any(part.native.is_on for part in parts) else 0
     wanted = budgets.budget_of(profile, candidate.overrides, settle_at_least=max(chained, default=0), reserve_more=more)
-    place = "spec.terminationGracePeriodSeconds"
-    ours = candidate.was_ours(place)
-    path = f"{candidate.path}metadata.annotations"
+    ours = candidate.was_ours(budgets.GRACE_PLACE)
     sleeps = [part.existing.seconds for part in parts if part.keeps and part.existing.form == "sleep"]
     kept = max(sleeps) + wanted.reserve if sleeps else 0
-    total, findings = budgets.explicit_grace(candidate.overrides, wanted, (spec, kept), path)
+    total, findings = budgets.explicit_grace(candidate.overrides, wanted, (spec, kept), candidate.annotations_path)
     result.findings += findings
     without_hook = all(part.rung.name == "none" and not part.keeps for part in parts)
     if total is not None:
         need = total
-    elif without_hook and profile.shutdown_class not in {"B", "C"}:
+    elif without_hook and not profile.drains_itself:
         if not more:
             return budgets.with_grace(wanted, spec), Reason.GRACE_NOT_RAISED
         need = wanted.reserve  # the engine's own drain needs its time
@@ -190,7 +94,7 @@ def _budget(candidate: Candidate, parts: list[Part], result: Result) -> tuple[Bu
 def _hook(candidate: Candidate, part: Part, budget: Budget, result: Result) -> None:
     """Add the preStop handler of the chosen rung, or note that the user's stays."""
     profile, server = candidate.profile, part.server
-    tokens: Tokens = ("spec", "containers", server.index, "lifecycle", "preStop")
+    tokens: Tokens = (*server.tokens, *PRE_STOP)
     result.reasons += part.rung.reasons
     if part.keeps:
         if part.existing.is_ours:
@@ -223,7 +127,7 @@ def _target(candidate: Candidate, part: Part) -> Target:
     return Target(
         ports=tuple(dict.fromkeys((*endpoint.ports, *endpoint.extra_ports))),
         urls=endpoint.metrics_urls,
-        base=f"{endpoint.scheme}://127.0.0.1:{endpoint.port}{endpoint.prefix}" if endpoint.port else "",
+        base=endpoint.base,
         is_guess=not endpoint.is_known and not endpoint.is_socket,
         log="none" if shared else None,
         record=record if isinstance(record, str) and record != "/dev/termination-log" else None,
@@ -231,7 +135,7 @@ def _target(candidate: Candidate, part: Part) -> Target:
 
 
 def _probe(candidate: Candidate, part: Part, result: Result) -> None:
-    tokens: Tokens = ("spec", "containers", part.server.index, "readinessProbe")
+    tokens: Tokens = (*part.server.tokens, "readinessProbe")
     place = field_path(tokens)
     probe = readiness_probe(candidate.profile, part.endpoint)
     reason = probe_reason(part.server, part.endpoint, candidate.overrides)
@@ -247,9 +151,9 @@ def _probe(candidate: Candidate, part: Part, result: Result) -> None:
 
 
 def _post_start(candidate: Candidate, part: Part, result: Result) -> None:
-    tokens: Tokens = ("spec", "containers", part.server.index, "lifecycle", "postStart")
+    tokens: Tokens = (*part.server.tokens, *_POST_START)
     place = field_path(tokens)
-    wanted, present = candidate.profile.post_start, look(part.server.container, ("lifecycle", "postStart"))
+    wanted, present = candidate.profile.post_start, look(part.server.container, _POST_START)
     if present and not (candidate.was_ours(place) and present == wanted):
         result.kept.append(place)
     elif wanted:
@@ -264,17 +168,16 @@ def _native(candidate: Candidate, part: Part, result: Result) -> None:
         return
     result.reasons.append(Reason.NATIVE_DRAIN_ADDED)
     result.changed.append(args_place(part.server))
-    at: Tokens = (*candidate.tokens, "spec", "containers", part.server.index, "args", "-")
+    at: Tokens = (*candidate.tokens, *part.server.tokens, "args", "-")
     result.changes += [(at, word) for word in part.native.words]
 
 
 def _grace(candidate: Candidate, budget: Budget, reason: Reason, result: Result) -> None:
-    tokens: Tokens = ("spec", "terminationGracePeriodSeconds")
-    place, spec = field_path(tokens), budgets.spec_grace(candidate.pod)
+    place, spec = budgets.GRACE_PLACE, budgets.spec_grace(candidate.pod)
     result.reasons.append(reason)
     if reason is Reason.GRACE_RAISED:
         if budget.grace > spec:
-            result.changes.append(((*candidate.tokens, *tokens), budget.grace))
+            result.changes.append(((*candidate.tokens, *budgets.GRACE_AT), budget.grace))
         result.changed.append(place)
     else:
         result.kept.append(place)  # an absent one too: the API server fills it in, and the status must not change

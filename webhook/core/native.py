@@ -13,6 +13,7 @@ from webhook.core.budget import NATIVE_RESERVE
 from webhook.core.command import flag_value
 from webhook.core.container import Server
 from webhook.core.decision import Finding, Level, Reason
+from webhook.core.patch import field_path
 from webhook.core.profile import Profile
 
 _VERSION = re.compile(r":v?([0-9]{1,6})\.([0-9]{1,6})(?:\.([0-9]{1,6}))?")
@@ -29,7 +30,7 @@ class NativeDrain:
 
 def args_place(server: Server) -> str:
     """Return the field path of a container's args."""
-    return f"spec.containers[{server.index}].args"
+    return field_path((*server.tokens, "args"))
 
 
 def native_drain(profile: Profile, server: Server, path: str, *, is_ours: bool) -> NativeDrain:

@@ -63,7 +63,7 @@ def read(annotations: Mapping[str, str], inherited: Mapping[str, str], path: str
         if text is None or text in allowed:
             return text or allowed[0]
         supported = ", ".join(f'"{item}"' for item in allowed)
-        found.findings.append(_bad(path, key, text, f"supported values: {supported}", Cause.NOT_SUPPORTED))
+        found.findings.append(bad_value(path, key, text, f"supported values: {supported}", Cause.NOT_SUPPORTED))
         return allowed[0]
 
     found.hook = choice(names.HOOK, HOOKS)
@@ -78,7 +78,9 @@ def read(annotations: Mapping[str, str], inherited: Mapping[str, str], path: str
         if _TOOLS.fullmatch(compact):
             found.tools = () if compact == "none" else tuple(compact.split(","))
         else:
-            found.findings.append(_bad(path, names.IMAGE_TOOLS, tools, 'must be "none" or names such as "sh,curl"'))
+            found.findings.append(
+                bad_value(path, names.IMAGE_TOOLS, tools, 'must be "none" or names such as "sh,curl"')
+            )
     found.findings.extend(unknown_keys(annotations, path))
     return found
 
@@ -92,7 +94,7 @@ def _read_seconds(found: Overrides, annotations: Mapping[str, str], path: str) -
             found.seconds[key] = int(text)
         else:
             found.findings.append(
-                _bad(path, key, text, f'must be whole seconds from {low} to {high}, such as "{low + 10}"')
+                bad_value(path, key, text, f'must be whole seconds from {low} to {high}, such as "{low + 10}"')
             )
 
 
@@ -115,7 +117,7 @@ def label_findings(labels: Mapping[str, str], path: str) -> list[Finding]:
     inject = labels.get(names.INJECT, names.INJECT_DISABLED)
     if inject not in (names.INJECT_ENABLED, names.INJECT_DISABLED):
         message = f'only "{names.INJECT_DISABLED}" opts a pod out'
-        found.append(_bad(path, names.INJECT, inject, message, Cause.NOT_SUPPORTED))
+        found.append(bad_value(path, names.INJECT, inject, message, Cause.NOT_SUPPORTED))
     return found
 
 
@@ -128,16 +130,12 @@ def _unread(path: str, message: str) -> Finding:
     return Finding(Reason.UNKNOWN_KEY, Level.WARNING, path, message, cause=Cause.NOT_SUPPORTED)
 
 
-def _bad(path: str, key: str, value: str, message: str, cause: Cause = Cause.INVALID) -> Finding:
+def bad_value(path: str, key: str, value: str, message: str, cause: Cause = Cause.INVALID) -> Finding:
+    """Return the finding for an override whose value does not fit; `path` is that of the mapping it stands in."""
     return Finding(Reason.BAD_OVERRIDE, Level.ERROR, f"{path}[{key}]", message, value, cause)
 
 
-def bad_name(path: str, key: str, value: str, message: str) -> Finding:
-    """Return the finding for an override that names something the pod does not have."""
-    return _bad(path, key, value, message)
-
-
 def nearest(word: str, known: Iterable[str]) -> str:
-    """Return `; did you mean ...?` with the nearest known words, or an empty string."""
-    close = difflib.get_close_matches(word, list(known), n=3, cutoff=0.5)
+    """Return `; did you mean ...?` with the nearest known words (all are lower case), or an empty string."""
+    close = difflib.get_close_matches(word.lower(), list(known), n=3, cutoff=0.5)
     return f"; did you mean {' or '.join(close)}?" if close else ""

@@ -24,6 +24,11 @@ def pointer(tokens: Tokens) -> str:
     return "".join("/" + str(token).replace("~", "~0").replace("/", "~1") for token in tokens)
 
 
+def keys_of(path: str) -> list[str]:
+    """Read an RFC 6901 pointer back: its keys, and list indices as text."""
+    return [key.replace("~1", "/").replace("~0", "~") for key in path[1:].split("/")]
+
+
 @lru_cache(maxsize=4096)
 def field_path(tokens: Tokens) -> str:
     """Write tokens as Kubernetes prints a field: `spec.containers[0]`, `metadata.annotations[example.com/key]`."""
@@ -80,8 +85,7 @@ def apply(root: Json, operations: Iterable[Json]) -> Json:
     for operation in operations:
         if operation["op"] != "add" or not operation["path"].startswith("/"):
             raise LookupError(operation["path"])
-        tokens = [token.replace("~1", "/").replace("~0", "~") for token in operation["path"][1:].split("/")]
-        root = _added(root, tokens, operation["value"])
+        root = _added(root, keys_of(operation["path"]), operation["value"])
     return root
 
 

@@ -17,11 +17,7 @@ FILLED_IN = {"successThreshold": 1}  # what the API server adds to our probe bef
 def readiness_probe(profile: Profile, endpoint: Endpoint) -> Json:
     """Return the profile's readiness probe for this server."""
     return {
-        "httpGet": {
-            "path": endpoint.prefix + profile.readiness.path,
-            "port": endpoint.port,
-            "scheme": endpoint.scheme.upper(),
-        },
+        "httpGet": endpoint.http_get(profile.readiness.path),
         "periodSeconds": PERIOD_SECONDS,
         "timeoutSeconds": TIMEOUT_SECONDS,
         "failureThreshold": FAILURE_THRESHOLD,

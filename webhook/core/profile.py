@@ -126,9 +126,14 @@ class Budget:
     reserve: int
 
     @property
+    def deadline(self) -> int:
+        """The most seconds that the hook may take; what comes after them is the engine's own."""
+        return self.settle + self.drain
+
+    @property
     def grace(self) -> int:
         """The whole termination grace period in seconds."""
-        return self.settle + self.drain + self.reserve
+        return self.deadline + self.reserve
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +164,11 @@ class Profile:
     secret: Setting
     post_start: Json = None
     unverified: Mapping[str, str] | None = None
+
+    @property
+    def drains_itself(self) -> bool:
+        """Say whether the engine finishes its work after SIGTERM, if it gets the time."""
+        return self.shutdown_class in {"B", "C"}
 
     @property
     def has_gauges(self) -> bool:

@@ -126,9 +126,7 @@ def warnings(findings: Iterable[Finding], *, denied: bool = False, notes: Iterab
     ordered = sorted(findings, key=lambda finding: finding.level is not Level.ERROR)
     said = [finding for finding in ordered if not (denied and finding.level is Level.ERROR)]
     texts = [PREFIX + clean(note) for note in notes]
-    texts += [
-        PREFIX + clean(f"{finding.path}: {finding.message}" if finding.path else finding.message) for finding in said
-    ]
+    texts += [PREFIX + clean(finding.text) for finding in said]
     return _within([_cut(text) for text in dict.fromkeys(texts)])
 
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 
 from webhook import names
+from webhook.core.budget import GRACE_PLACE
 from webhook.core.decision import Allow, Finding, Level, Patch, Reason
-from webhook.core.patch import field_path, look
+from webhook.core.patch import field_path, keys_of, look
 from webhook.core.profile import Json
-
-GRACE_PLACE = field_path(("spec", "terminationGracePeriodSeconds"))
 
 
 def decode(text: str | None) -> Json:
@@ -69,5 +68,4 @@ def _is_text(value: Json) -> bool:
 
 
 def _place(pointer: str) -> str:
-    keys = [key.replace("~1", "/").replace("~0", "~") for key in pointer[1:].split("/")]
-    return field_path(tuple(int(key) if key.isascii() and key.isdigit() else key for key in keys))
+    return field_path(tuple(int(key) if key.isascii() and key.isdigit() else key for key in keys_of(pointer)))

@@ -14,8 +14,8 @@ from typing import Final
 import orjson
 
 from webhook.core.profile import Json
+from webhook.settings import LEVELS
 
-LEVELS: Final = ("debug", "info", "warning", "error")
 STDOUT: Final = 1
 
 

@@ -118,7 +118,7 @@ def create_page(metrics: Metrics) -> Callable[..., Any]:
 
     async def app(scope: dict[str, Any], _receive: Callable[..., Any], send: Callable[..., Any]) -> None:
         found = scope["path"] == names.METRICS_PATH and scope["method"] in ("GET", "HEAD")
-        body = generate_latest(metrics.registry) if found else b"The metrics are under /metrics.\n"
+        body = generate_latest(metrics.registry) if found else f"The metrics are under {names.METRICS_PATH}.\n".encode()
         media = CONTENT_TYPE_LATEST if found else "text/plain; charset=utf-8"
         headers = [(b"content-type", media.encode()), (b"content-length", str(len(body)).encode())]
         await send({"type": "http.response.start", "status": 200 if found else 404, "headers": headers})

@@ -15,14 +15,11 @@ import tempfile
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
 
 from webhook.pair import Pair
 from webhook.server.expiry import ends
 from webhook.server.log import Log
 from webhook.server.metrics import Metrics
-
-POLL_SECONDS: Final = 10.0  # the kubelet refreshes a mounted Secret about once a minute
 
 
 class BadPairError(Exception):
@@ -124,7 +121,7 @@ class Files:
         return Pair(certificate, key)
 
 
-async def watch(files: Files, served: Served, metrics: Metrics, log: Log, *, seconds: float = POLL_SECONDS) -> None:
+async def watch(files: Files, served: Served, metrics: Metrics, log: Log, *, seconds: float) -> None:
     """Poll the files by content for ever; count and log what came of it."""
     while True:
         await asyncio.sleep(seconds)

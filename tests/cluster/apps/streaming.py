@@ -53,6 +53,8 @@ async def _tokens(count: int) -> AsyncIterator[str]:
         for number in range(count):
             yield f"data: {json.dumps({'choices': [{'index': 0, 'delta': {'content': f'{number} '}}]})}\n\n"
             await asyncio.sleep(PAUSE_SECONDS)
-        yield "data: [DONE]\n\n"
+        # llama.cpp's last event: the server's own count, by which a client knows that nothing is missing.
+        end = {"choices": [{"index": 0, "delta": {}, "finish_reason": "length"}], "timings": {"predicted_n": count}}
+        yield f"data: {json.dumps(end)}\n\ndata: [DONE]\n\n"
     finally:
         running.discard(id(token))

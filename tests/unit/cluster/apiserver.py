@@ -64,7 +64,15 @@ class ApiServer:
         """Store an object without a request."""
         self.version += 1
         metadata = {"uid": f"uid-{self.version}", **obj.get("metadata", {}), "resourceVersion": str(self.version)}
-        self.objects[path] = {**copy.deepcopy(obj), "metadata": metadata}
+        self.objects[path] = {**self._typed(path), **copy.deepcopy(obj), "metadata": metadata}
+
+    def _typed(self, path):
+        """Return the kind of what is at a path, as discovery has it; nothing for groups that are not known here."""
+        root, _, rest = path.partition("/namespaces/")
+        plural = rest.split("/")[-2] if rest else ""
+        version = root.removeprefix("/apis/").removeprefix("/api/")
+        found = [row["kind"] for row in self.pages.get(root, {}).get("resources", ()) if row["name"] == plural]
+        return {"apiVersion": version, "kind": found[0]} if found else {}
 
     def refuse(self, method, path, *answers):
         """Answer the next requests with (status, message)."""

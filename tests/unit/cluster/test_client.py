@@ -39,7 +39,7 @@ def test_what_the_server_refuses_is_said_in_its_words(api):
 
 
 def test_warnings_of_the_server_are_kept(api):
-    """kubectl would print them."""
+    """Kubectl would print them."""
     api.add(POD, UNKNOWN)
     api.warnings = ['say \\"please\\"', "and, thanks"]
     session = api.session()
@@ -86,7 +86,7 @@ def test_the_login_is_sent(api, tmp_path):
     assert sent == {"authorization": "Bearer secret-token"}
 
 
-def test_a_server_that_is_gone_is_one_sentence(api, tmp_path):
+def test_a_server_that_is_gone_is_one_sentence(tmp_path):
     """No traceback of the HTTP library."""
     path = kubeconfig(tmp_path, "http://127.0.0.1:1")
     with pytest.raises(ClusterError, match=r"^The API server at http://127.0.0.1:1 does not answer: .*refused.*\.$"):
@@ -98,7 +98,7 @@ def test_a_kubeconfig_that_cannot_be_used_is_one_sentence(tmp_path, text):
     """Whatever its loader raises."""
     path = tmp_path / "kubeconfig"
     path.write_text(text)
-    with pytest.raises(ClusterError, match="^No cluster to talk to: .+"):
+    with pytest.raises(ClusterError, match=r"^No cluster to talk to: .+"):
         connect(str(path))
 
 
@@ -106,7 +106,7 @@ def test_without_kubeconfig_and_pod_there_is_no_cluster(tmp_path, monkeypatch):
     """Nothing is guessed."""
     monkeypatch.setattr("kubernetes.config.KUBE_CONFIG_DEFAULT_LOCATION", str(tmp_path / "none"))
     monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
-    with pytest.raises(ClusterError, match="No cluster to talk to: Service host/port is not set"):
+    with pytest.raises(ClusterError, match=r"^No cluster to talk to: Service host/port is not set"):
         connect()
 
 

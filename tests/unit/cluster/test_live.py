@@ -104,8 +104,7 @@ def test_one_namespace_or_all_are_looked_at(api, namespace, places):
     api.add(f"{PODS}/p", pod())
     api.add("/api/v1/namespaces/other/pods/q", other)
     if namespace is None:  # the small server lists by namespace
-        api.pages["/api/v1/pods"] = {"items": [api.objects[f"{PODS}/p"], api.objects["/api/v1/namespaces/other/pods/q"]],
-                                     "metadata": {}}  # fmt: skip
+        api.pages["/api/v1/pods"] = {"items": list(api.objects.values()), "metadata": {}}
         for place in ("/api/v1/podtemplates", "/api/v1/replicationcontrollers"):
             api.pages[place] = {"items": None, "metadata": {}}
         for plural in ("deployments", "statefulsets", "daemonsets", "replicasets"):

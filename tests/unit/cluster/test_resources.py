@@ -10,7 +10,8 @@ from webhook.core.workload import KINDS
 
 
 @pytest.mark.parametrize(
-    "spelled", ["deploy", "deployment", "deployments", "Deployment", "deployments.apps", "deploy.apps", "deploy.v1.apps"]
+    "spelled",
+    ["deploy", "deployment", "deployments", "Deployment", "deployments.apps", "deploy.apps", "deploy.v1.apps"],
 )
 def test_a_kind_is_found_as_kubectl_finds_it(api, spelled):
     found = find(discover(api.session()), spelled)

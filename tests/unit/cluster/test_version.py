@@ -11,7 +11,9 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 import pytest
 
 from webhook.certificates import issue_ca, issue_leaf
+from webhook.cli.serve import _with_version
 from webhook.cluster.version import ATTEMPTS, ask
+from webhook.settings import Settings
 
 NOW = datetime.now(UTC)
 CA = issue_ca(NOW)
@@ -20,7 +22,7 @@ LEAF = issue_leaf(CA, ["127.0.0.1"], NOW)
 
 @pytest.fixture
 def account(tmp_path):
-    """The files that the kubelet mounts into a pod."""
+    """Make the files that the kubelet mounts into a pod."""
     (tmp_path / "token").write_text("a-token\n")
     (tmp_path / "ca.crt").write_bytes(CA.certificate)
     return tmp_path
@@ -28,7 +30,7 @@ def account(tmp_path):
 
 @pytest.fixture
 def server(tmp_path):
-    """An API server that only knows its version, and what it was asked."""
+    """Run an API server that only knows its version, and what it was asked."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self):
@@ -58,7 +60,7 @@ def server(tmp_path):
 
 
 def environ(server):
-    """The variables that the kubelet sets."""
+    """Return the variables that the kubelet sets."""
     return {"KUBERNETES_SERVICE_HOST": "127.0.0.1", "KUBERNETES_SERVICE_PORT": str(server.server_port)}
 
 
@@ -86,6 +88,25 @@ def test_another_ca_is_not_trusted(server, account):
     assert server.asked == []
 
 
-def test_a_pod_without_an_account_does_not_know(tmp_path):
+def test_a_pod_without_an_account_does_not_know(server, tmp_path):
+    """And does not try again and again."""
+    pauses = []
+    assert ask(environ(server), tmp_path, pause=pauses.append) is None
+    assert (server.asked, pauses) == ([], [])
+
+
+def test_an_api_server_with_an_ipv6_address_is_asked(account):
+    """Its address stands in brackets; nothing answers there."""
+    pauses = []
     place = {"KUBERNETES_SERVICE_HOST": "::1", "KUBERNETES_SERVICE_PORT": "1"}
-    assert ask(place, tmp_path, pause=lambda _: None) is None
+    assert ask(place, account, pause=pauses.append) is None
+    assert len(pauses) == ATTEMPTS - 1
+
+
+@pytest.mark.parametrize("given", [None, (1, 30)])
+def test_the_server_asks_only_where_it_was_not_told(server, account, given, monkeypatch):
+    """A flag, a variable or a settings file beats the cluster's answer."""
+    monkeypatch.setattr("webhook.cluster.version.ACCOUNT", account)
+    settings = _with_version(Settings(kubernetes_version=given), environ(server))
+    assert settings.kubernetes_version == (given or (1, 36))
+    assert len(server.asked) == (given is None)

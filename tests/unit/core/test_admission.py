@@ -94,7 +94,7 @@ def test_a_misspelt_label_is_said_where_nothing_is_patched():
     ("backend", "message"),
     [
         ("onw", "no profile of this name; did you mean own?"),
-        ("OWN", "no profile of this name; see drainhook profiles list"),
+        ("OWN", "no profile of this name; did you mean own?"),
         ("q", "no profile of this name; see drainhook profiles list"),
         ("x" * 100_000, "no profile of this name; see drainhook profiles list"),
     ],

@@ -186,6 +186,8 @@ def test_a_liveness_probe_that_kills_the_drain(probe, found):
     [
         ({"args": ["--key", "s3cret"]}, "args"),
         ({"command": ["own", "serve", "--key=s3cret"]}, "command"),
+        ({"command": ["sh", "-c", "export OWN_KEY=s3cret; exec own serve"]}, "command"),
+        ({"command": ["env", "OWN_KEY=s3cret", "own"], "args": ["serve"]}, "args"),
         ({"env": [{"name": "A"}, {"name": "OWN_KEY", "value": "s3cret"}]}, "env[1].value"),
     ],
 )
@@ -202,6 +204,9 @@ def test_a_key_in_plain_text(fields, path):
         {"args": ["--key", "$(OWN_KEY)"], "env": [{"name": "OWN_KEY", **SECRET}]},
         {"command": ["sh", "-c", 'exec own serve --key "$OWN_KEY"'], "env": [{"name": "OWN_KEY", **SECRET}]},
         {"args": ["--key", ""]},
+        {"command": ["sh", "-c", "OWN_KEY=$(cat key) exec own serve"], "env": [{"name": "OWN_KEY", **SECRET}]},
+        {"command": ["sh", "-c", "export OWN_KEY=`cat key`; exec own serve"]},
+        {"command": ["sh", "-c", "unset OWN_KEY; exec own serve"], "env": [{"name": "OWN_KEY", "value": ""}]},
         {"env": [{"name": "OWN_KEY", "value": ""}, {"name": "OWN_KEY", "value": "$(TOKEN)"}]},
         {"env": [{"name": "OTHER", "value": "s3cret"}]},
     ],

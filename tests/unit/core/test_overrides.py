@@ -6,7 +6,7 @@ import pytest
 
 from webhook import names
 from webhook.core.decision import Cause, Finding, Level, Reason
-from webhook.core.overrides import SECONDS, Overrides, bad_name, label_findings, nearest, read, unknown_keys
+from webhook.core.overrides import SECONDS, Overrides, bad_value, label_findings, nearest, read, unknown_keys
 
 PATH = "spec.template.metadata.annotations"
 
@@ -212,7 +212,7 @@ def test_near_names_are_looked_up_for_the_first_keys_only(find):
 
 def test_a_name_that_the_pod_does_not_have_is_a_finding():
     """It reads like any other bad value."""
-    assert bad_name(PATH, names.PORT, "x", "why") == bad(names.PORT, "x", "why")
+    assert bad_value(PATH, names.PORT, "x", "why") == bad(names.PORT, "x", "why")
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,9 @@ import pytest
 
 from tests.unit.core.engines import pod
 from webhook import names
+from webhook.core.budget import GRACE_PLACE
 from webhook.core.decision import Allow, Finding, Level, Outcome, Patch, Reason
-from webhook.core.status import GRACE_PLACE, decode, status_findings
+from webhook.core.status import decode, status_findings
 
 HOOK = "spec.containers[0].lifecycle.preStop"
 STATUS = {

@@ -1,4 +1,4 @@
-"""workload: what makes a template malformed, and which pods no webhook may touch."""
+"""soundness: what makes a template malformed, and which pods no webhook may touch."""
 
 from __future__ import annotations
 
@@ -7,11 +7,8 @@ import pytest
 from tests.unit.core.engines import pod
 from webhook import names
 from webhook.core.decision import Reason
-from webhook.core.workload import (
-    is_left_alone,
-    malformed,
-    owners,
-)
+from webhook.core.soundness import is_left_alone, malformed
+from webhook.core.workload import owners
 
 POD = pod()
 INNER = {"metadata": POD["metadata"], "spec": POD["spec"]}

@@ -1,4 +1,4 @@
-"""inject: whose hook stands in the container afterwards, the user's or ours."""
+"""part: whose hook stands in the container afterwards, the user's or ours."""
 
 from __future__ import annotations
 
