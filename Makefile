@@ -21,10 +21,10 @@ demo: $(VENV)/.demo ## admission reviews over TLS, then a real engine ended with
 	@$(PY) -m demo
 
 test: $(VENV)/.dev tools ## the tests that take minutes at most (the real engine among them)
-	@$(PYTEST) -m "not slow"
+	@$(PYTEST) -m "not slow and not cluster"
 
 test-all: $(VENV)/.dev tools ## every test, the full matrices too
-	@$(PYTEST)
+	@$(PYTEST) -m "not cluster"
 
 check: lint types shell schemas links ## ruff, mypy, shellcheck, checkbashisms, schemas of manifests, links of docs
 

@@ -39,7 +39,7 @@ Recipe = Callable[[Layers], Image]
 _TOOLS: Final = ("base-files", "bash", "coreutils", "dash", "findutils", "grep", "gzip", "mawk", "sed", "tar")
 _PYTHON: Final = ("ca-certificates", "curl", "libgomp1", "libstdc++6", "python3-pip", "python3-venv")
 _PYTHONPATH: Final = f"PYTHONPATH=/{SITE}"
-_LLAMA: Final = ("LLAMA_ARG_MODEL=/models/model.gguf", "LLAMA_ARG_HOST=0.0.0.0")
+_LLAMA: Final = ("LLAMA_ARG_MODEL=/models/model.gguf", "LLAMA_ARG_HOST=0.0.0.0", "LLAMA_ARG_PORT=8080")
 _SHELLS: Final = ("usr/bin/sh", "usr/bin/dash", "usr/bin/bash")
 _FOREVER: Final = "trap 'exit 0' TERM INT; while :; do sleep 3600 & wait $!; done"
 

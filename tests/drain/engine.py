@@ -105,8 +105,10 @@ class Engine:
         while not self._ended.is_set():
             try:
                 connection, _ = self._listener.accept()
-            except OSError:
-                return
+            except OSError:  # closed, or the machine is short of files for a moment
+                if self._listener.fileno() < 0:
+                    return
+                continue
             self._threads.append(self._thread(self._serve, connection))
 
     def _serve(self, connection: socket.socket) -> None:

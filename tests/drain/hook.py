@@ -103,7 +103,11 @@ class Hook:
 
     def finish(self, process: subprocess.Popen[str], began: float) -> Ended:
         """Wait, then read log, record and what went to stdout."""
-        said, _ = process.communicate(timeout=LIMIT_SECONDS)
+        try:
+            said, _ = process.communicate(timeout=LIMIT_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            pytest.fail(f"the hook still runs after {LIMIT_SECONDS} s; its log: {_lines(self.folder / 'log')}")
         at = time.monotonic()
         log = said.splitlines() + _lines(self.folder / "log")
         record = _lines(self.folder / "record")

@@ -41,7 +41,7 @@ certs.add_command(ensure)
 
 @certs.command()
 @click.option("-d", "--directory", default="certs", show_default=True, help="Where the four files go.")
-@click.option("--service", default="drainhook", show_default=True, help="Name of the webhook's Service.")
+@click.option("--service", default=names.SERVICE, show_default=True, help="Name of the webhook's Service.")
 @click.option("--namespace", default=names.SYSTEM_NAMESPACE, show_default=True, help="Namespace of the Service.")
 @click.option("--name", "extra", multiple=True, help="A further DNS name or IP address; repeatable.")
 @click.option("--days", type=click.IntRange(1, 3650), help="Days until the server certificate ends. [default: 365]")

@@ -8,11 +8,12 @@ from __future__ import annotations
 import subprocess
 import sys
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, urlsplit
 
 import click
+
+from webhook.cli import options
 
 if TYPE_CHECKING:
     from webhook.core.hook import Target
@@ -28,19 +29,15 @@ _PORTS = {"http": 80, "https": 443}
 @click.option("--settle", metavar="SECONDS", type=click.IntRange(0, 300), help="Settle wait. [default: the profile's]")
 @click.option("--drain", metavar="SECONDS", type=click.IntRange(1, 86400), help="Drain wait. [default: the profile's]")
 @click.option("--idle", metavar="SECONDS", type=click.IntRange(0, 3600), help="Idle window. [default: the profile's]")
-@click.option(
-    "--profiles", "directories", metavar="DIR", multiple=True, type=click.Path(path_type=Path),
-    help="Folder of profiles of your own; repeatable, the later one wins.",
-)  # fmt: skip
+@options.folders
 def drain(**flags: Json) -> None:
     """Run the drain loop by hand against an engine.
 
     It waits as the hook would and ends when the engine is idle or the time is over; the engine is not stopped.
     """
-    from webhook.cli.options import load_catalog  # noqa: PLC0415
-    from webhook.core.hook import parameters  # noqa: PLC0415
+    from webhook.core.hook import exec_hook, parameters  # noqa: PLC0415
 
-    catalog = load_catalog(flags["directories"])
+    catalog = options.load_catalog(flags["directories"])
     profile = catalog.profiles.get(flags["backend"])
     if profile is None:
         raise click.UsageError(f"no profile {flags['backend']}; known: {', '.join(catalog.profiles)}")
@@ -48,10 +45,10 @@ def drain(**flags: Json) -> None:
     budget = replace(profile.budget, **given)
     if flags["idle"] is not None and profile.metrics is not None:
         profile = replace(profile, metrics=replace(profile.metrics, idle_seconds=flags["idle"]))
-    words = parameters(profile, budget, target_of(profile, flags["url"]))
+    hook = exec_hook(catalog.script, parameters(profile, budget, target_of(profile, flags["url"])), None)
     sys.stdout.flush()
     try:
-        done = subprocess.run(["sh", "-c", catalog.script, "drainhook", *words], check=False)
+        done = subprocess.run(hook["exec"]["command"], check=False)
     except FileNotFoundError:
         raise click.ClickException("the drain script needs a POSIX shell: no sh is found") from None
     raise SystemExit(done.returncode)

@@ -181,13 +181,18 @@ def _entry(mapping: Node, key: str) -> tuple[int | None, Node | None]:
             if name.value == key:
                 return number, item
         elif name.tag is MERGE:
-            for part in merged(item):
-                inner = _entry(resolved(part), key)[1]
-                if inner is not None:
-                    return None, inner
+            inner = _merged_entry(item, key)
+            if inner is not None:
+                return None, inner
         elif key_of(name) == key:
             return number, item
     return None, None
+
+
+def _merged_entry(item: Node, key: str) -> Node | None:
+    """Find the value that a merge key brings; the first of several mappings counts."""
+    found = (_entry(resolved(part), key)[1] for part in merged(item))
+    return next((node for node in found if node is not None), None)
 
 
 def _child(node: Node, number: int) -> Node:

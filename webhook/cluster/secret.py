@@ -141,7 +141,7 @@ def _write(session: Session, place: Place, secret: Json, made: Identity) -> None
     }
     data = {key: base64.b64encode(value).decode() for key, value in parts.items()}
     if secret is not None:
-        session.put(place.path, {"metadata": {"name": place.name}, "data": {**(secret.get("data") or {}), **data}})
+        session.put(place.path, {**secret, "data": {**(secret.get("data") or {}), **data}})
         return
     metadata = {"name": place.name, "namespace": place.namespace, "labels": {"app.kubernetes.io/name": "drainhook"}}
     body = {"apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/tls", "metadata": metadata, "data": data}

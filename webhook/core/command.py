@@ -159,12 +159,13 @@ def has_words(command: Command, words: str) -> bool:
         return is_on(command, (first,))
     argv = command.argv
     for index, word in enumerate(argv):
-        if word.endswith(first) and word.rsplit("/", 1)[-1] == first:
-            if rest:
-                if argv[index + 1 : index + 1 + len(rest)] == rest:
-                    return True
-            elif index == 0 or argv[index - 1] == "--" or "=" in argv[index - 1] or argv[index - 1][:1] != "-":
+        if not word.endswith(first) or word.rsplit("/", 1)[-1] != first:
+            continue
+        if rest:
+            if argv[index + 1 : index + 1 + len(rest)] == rest:
                 return True
+        elif index == 0 or argv[index - 1] == "--" or "=" in argv[index - 1] or argv[index - 1][:1] != "-":
+            return True
     return False
 
 

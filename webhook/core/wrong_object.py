@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from webhook import names
 from webhook.core.decision import Cause, Finding, Level, Reason
-from webhook.core.patch import field_path, look
+from webhook.core.patch import Tokens, field_path, look
 from webhook.core.profile import Json
-from webhook.core.workload import members, templates
+from webhook.core.workload import Template, members, templates
 
 _ALLOWED_ON_WORKLOAD = frozenset({names.ELASTIC_CONFIG})
 
@@ -16,23 +16,21 @@ _ALLOWED_ON_WORKLOAD = frozenset({names.ELASTIC_CONFIG})
 def wrong_object_findings(root: Json) -> Iterator[Finding]:
     """Yield a warning for each of our keys on an object whose pod template is what counts."""
     for at, obj in members(root):
-        own = (*at, "metadata")
         for template in templates(obj):
-            if template.tokens == () or not isinstance(look(obj, ("metadata",)), dict):
-                continue
-            there = field_path((*at, *template.labels[:-1]))
-            for group in ("labels", "annotations"):
-                below = look(obj, (*template.labels[:-1], group))
-                for key in _our_keys(look(obj, ("metadata", group))):
-                    if isinstance(below, dict) and key in below:
-                        continue
-                    yield Finding(
-                        Reason.WRONG_OBJECT,
-                        Level.WARNING,
-                        field_path((*own, group, key)),
-                        f"nothing is read from here: put it on the pod template, {there}.{group}",
-                        cause=Cause.FORBIDDEN,
-                    )
+            if template.tokens:  # a Pod is its own template
+                yield from _findings(obj, at, template)
+
+
+def _findings(obj: Json, at: Tokens, template: Template) -> Iterator[Finding]:
+    there = template.labels[:-1]
+    for group in ("labels", "annotations"):
+        below = _our_keys(look(obj, (*there, group)))
+        place = field_path((*at, *there, group))
+        for key in _our_keys(look(obj, ("metadata", group))):
+            if key not in below:
+                path = field_path((*at, "metadata", group, key))
+                message = f"nothing is read from here: put it on the pod template, {place}"
+                yield Finding(Reason.WRONG_OBJECT, Level.WARNING, path, message, cause=Cause.FORBIDDEN)
 
 
 def _our_keys(mapping: Json) -> list[str]:
