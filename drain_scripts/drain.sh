@@ -1,16 +1,15 @@
 #!/bin/sh
 # The drain hook: runs as preStop inside the server's container, waits until no request is in flight, ends with 0.
 # Every parameter is an argument (settle= drain= ports= guess= url= gauge= absent= idle= key= log= record= call= chain=
-# -- argv), nothing here is generated. It needs a shell and, where they exist, sleep and one of curl, wget, python3, bash.
+# -- argv), nothing here is generated. It needs a shell and, where they exist, sleep and a fetcher (see fetchers below).
 # Never here: a port, path or metric name of one engine (profiles hold those), temp files, a non-zero exit.
 # Rules, limits and what each fetcher can tell: docs/hook.md. Times are hundredths of a second since the start.
-# Commands in variables are split at newlines (SC2086, SC2089, SC2090); functions are called through bound (SC2317, SC2329).
+# Commands in variables are split at newlines (SC2086, SC2089, SC2090), functions called through bound (SC2317, SC2329).
 # shellcheck disable=SC2086,SC2089,SC2090,SC2317,SC2329
 
-# An error of ours must not become a FailedPreStopHook event, a reader that went away must not kill the hook.
+# An error of ours must not become a FailedPreStopHook event.
 exec 2>/dev/null
 trap 'exit 0' 0
-trap '' PIPE
 set -f
 TAB='	' NL='
 '
@@ -39,7 +38,7 @@ done
 # shellcheck disable=SC2016
 bash_get='LC_ALL=C; u=${1#http://} a=${u%%/*} h=${a%:*} c= n= t=0
 { exec 3<>"/dev/tcp/${h//[][]/}/${a##*:}"; } || exit 7
-printf "GET %s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n${2:+Authorization: Bearer %s\r\n}\r\n" "${u#"$a"}" "$a" ${2:+"${!2}"} >&3
+printf "%s\r\n" "GET ${u#"$a"} HTTP/1.1" "Host: $a" "Connection: close" ${2:+"Authorization: Bearer ${!2}"} "" >&3
 while IFS= read -r l; do
 l=${l%[[:cntrl:]]}; echo "$l"
 case ${l,,} in "") h=; break ;; transfer-encoding:*chunked*) c=1 ;; content-length:*) n=${l#*: } ;; esac

@@ -29,18 +29,20 @@ def lane(y: int, text: str) -> str:
 
 def main() -> None:
     """Write the picture beside this file."""
-    out = [
+    head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} 430" font-family="system-ui, sans-serif" '
         f'font-size="13"><rect width="{WIDTH}" height="430" fill="#ffffff"/>'
         f'<text x="20" y="30" font-size="16" font-weight="600" fill="{INK}">Without a hook</text>'
-    ]
-    top = 70
+    )
+    out, top = [head], 70
     out += [mark(330, top, top + 100, "pod deleted, SIGTERM"), mark(700, top, top + 100, "SIGKILL (30 s)")]
-    out += [lane(top + 8, "requests"), bar(LEFT, top + 8, 180, DONE, "streaming"), bar(330, top + 8, 370, LOST, "cut, or hangs")]
+    out += [lane(top + 8, "requests"), bar(LEFT, top + 8, 180, DONE, "streaming")]
+    out.append(bar(330, top + 8, 370, LOST, "cut, or hangs"))
     out += [lane(top + 8 + ROW, "new requests"), bar(330, top + 8 + ROW, 120, LOST, "still routed: lost")]
     top = 235
     out.append(f'<text x="20" y="{top - 40}" font-size="16" font-weight="600" fill="{INK}">With drainhook</text>')
-    out += [mark(330, top, top + 150, "pod deleted"), mark(430, top, top + 150, "settled"), mark(640, top, top + 150, "SIGTERM")]
+    marks = {330: "pod deleted", 430: "settled", 640: "SIGTERM"}
+    out += [mark(place, top, top + 150, text) for place, text in marks.items()]
     out += [lane(top + 8, "drain hook"), bar(330, top + 8, 100, HOOK, "settle 10 s")]
     out.append(bar(430, top + 8, 210, HOOK, "drain: gauges and connections"))
     out += [lane(top + 8 + ROW, "requests"), bar(LEFT, top + 8 + ROW, 470, DONE, "streaming to the last byte")]

@@ -28,6 +28,7 @@ def check(places: Places, version: str) -> None:
     lacks = [
         *root(os.geteuid()),
         *packages(shutil.which, has_plugins=CNI_PLUGINS.is_dir()),
+        *static(shutil.which("busybox")),
         *controllers(cgroups.missing()),
         *disk(places.cache, needed),
         *socket_path(places.socket),
@@ -48,6 +49,13 @@ def packages(which: Which, *, has_plugins: bool) -> list[str]:
     missing += [] if has_plugins else ["containernetworking-plugins"]
     line = f"apt-get install -y --no-install-recommends {' '.join(missing)}"
     return [f"Programs of the node are missing: {line}"] if missing else []
+
+
+def static(program: str | None) -> list[str]:
+    """Tell a busybox that needs libraries, which an image of busybox alone has not; it names its loader at its head."""
+    if program is None or b"/ld-" not in Path(program).read_bytes()[:4096]:
+        return []
+    return [f"{program} needs libraries: apt-get install -y busybox-static (it takes the place of busybox)."]
 
 
 def controllers(missing: Iterable[str]) -> list[str]:

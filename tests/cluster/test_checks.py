@@ -21,6 +21,15 @@ def test_missing_programs_are_one_line_to_paste():
     assert checks.packages(lambda _: True, has_plugins=True) == []
 
 
+def test_a_busybox_with_libraries_is_told(tmp_path):
+    for name, head in (("static", b"ELF"), ("dynamic", b"ELF/lib64/ld-linux-x86-64.so.2")):
+        (tmp_path / name).write_bytes(head)
+    assert checks.static(str(tmp_path / "static")) == []
+    assert checks.static(None) == []
+    (sentence,) = checks.static(str(tmp_path / "dynamic"))
+    assert "apt-get install -y busybox-static" in sentence
+
+
 def test_missing_controllers_are_named():
     (sentence,) = checks.controllers(["cpuset", "pids"])
     assert "cpuset pids" in sentence

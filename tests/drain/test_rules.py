@@ -16,6 +16,7 @@ import pytest
 from tests.drain.engine import Answer, Engine
 from tests.drain.hook import LIMIT_SECONDS, SCRIPT, SHELLS, Hook
 from tests.drain.story import BUSY, GAUGES, IDLE, budget, polled
+from tests.drain.tables import LISTEN, moved, row
 
 EVERY_SHELL = [name if name == "dash" else pytest.param(name, marks=pytest.mark.slow) for name in SHELLS]
 RECORD = {
@@ -56,6 +57,26 @@ def test_what_cannot_be_written_is_left_out(hook: Hook, where: str) -> None:
         ended = hook.run(*budget(), *polled(engine), f"log={where}", f"record={where}")
     assert (ended.code, ended.log, ended.record) == (0, [], {})
     assert ended.seconds < 2
+
+
+@pytest.mark.parametrize("shell", ["dash", "bash", "ash"])
+def test_an_error_of_the_shell_is_no_failure(tmp_path: Path, shell: str) -> None:
+    """A table that no kernel writes breaks the arithmetic; the pod gets no FailedPreStopHook event for it."""
+    broken = row(0, 8000, LISTEN).replace(":1F40", ":1F4?")
+    ended = Hook(tmp_path, shell, script=moved(tmp_path, [broken])).run(*budget(drain=1), "ports=8000")
+    assert ended.code == 0
+    assert ended.seconds < 3
+
+
+def test_a_reader_that_went_away_is_no_failure(hook: Hook) -> None:
+    """The log's pipe is closed on the other side."""
+    with Engine([BUSY, IDLE]) as engine:
+        began = time.monotonic()
+        process = hook.start(*budget(settle=1), *polled(engine), "log=-")
+        assert process.stdout
+        process.stdout.close()
+        assert process.wait(LIMIT_SECONDS) == 0
+        assert time.monotonic() - began >= 0.9
 
 
 def test_log_to_stdout(hook: Hook) -> None:

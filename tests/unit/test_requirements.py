@@ -7,9 +7,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 COUNTS = {"A": 7, "B": 7, "C": 12, "D": 5}
-SYSTEMS = (
-    "vllm tgi llamacpp fastapi llmaz kubernetes hpa keda knative ray prometheus grafana minikube docker"
-).split()
+SYSTEMS = ["vllm", "tgi", "llamacpp", "fastapi", "llmaz", "kubernetes", "hpa", "keda", "knative", "ray"]
+SYSTEMS += ["prometheus", "grafana", "minikube", "docker"]
 IDS = [f"{letter}{number}" for letter, count in COUNTS.items() for number in range(1, count + 1)]
 IDS += [f"E-{system}" for system in SYSTEMS]
 ROWS = [

@@ -83,7 +83,7 @@ def fetch(session: Session, resources: list[Resource], spelled: str, namespace: 
         raise RefusedError(f"{spelled}: a {resource.kind} {why}.")
     found = session.get(f"{resource.collection(namespace)}/{name}")
     owner = next((item for item in owners(found) if item.get("controller") is True), None)
-    if False:
+    if owner is not None:
         maker = f"{owner.get('kind')} {owner.get('name')}"
         raise RefusedError(f"{spelled}: belongs to {maker}, which makes it: label that.")
     return Labelling(resource, namespace, found)

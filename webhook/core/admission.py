@@ -1,6 +1,21 @@
 """decide(), validate() and prove(): the product. All doors call these and nothing else.
 
 Read from top to bottom: which objects, which templates, which backend, which container; then `webhook.core.inject`.
+Why a template is left alone, first row that fits:
+
+| state                                                         | reason                             |
+|---------------------------------------------------------------|------------------------------------|
+| the kind is a Job's; it carries no template                   | batch_job; kind_ignored            |
+| the pod's label `inject: disabled`                            | opted_out                          |
+| no backend label, and the namespace is not enabled            | not_labelled                       |
+| a field has a type that no pod can have                       | malformed_object                   |
+| no backend label, and the kind lacks the fields               | cr_field                           |
+| the backend names no profile                                  | unknown_backend                    |
+| the kind lacks the fields                                     | cr_field                           |
+| the pod is a mirror pod; for Windows; owned by a Job          | mirror_pod; windows_pod; batch_job |
+| `auto` finds the engine of no profile, or of several          | no_engine_found                    |
+| labelled, but every container runs another program            | wrong_engine                       |
+| no container is the profile's, or several could be the server | no_engine_found; server_ambiguous  |
 """
 
 from __future__ import annotations
@@ -129,7 +144,7 @@ def _left(at: Tokens, reason: Reason, *findings: Finding) -> Result:
 
 
 def _template_result(request: Request, template: Template, catalog: Catalog, policy: Policy) -> Result:
-    """Decide about one pod template: soundness, opt-in, backend, then the container and its fields."""
+    """Decide about one pod template: opt-in, soundness, backend, then the container and its fields."""
     pod, at = look(request.object, template.tokens), template.tokens
     labels = _mapping(request.object, template.labels)
     own = labels.get(names.BACKEND)

@@ -24,7 +24,7 @@ def wrong_object_findings(root: Json) -> Iterator[Finding]:
 def _findings(obj: Json, at: Tokens, template: Template) -> Iterator[Finding]:
     there = template.labels[:-1]
     for group in ("labels", "annotations"):
-        below = _our_keys(look(obj, (*there, group)))
+        below = set(_our_keys(look(obj, (*there, group))))
         place = field_path((*at, *there, group))
         for key in _our_keys(look(obj, ("metadata", group))):
             if key not in below:
