@@ -2,7 +2,7 @@
 # JOBS=N sets the number of test processes, GO=1 adds the Go reference to the benchmark.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all check lint types shell schemas links bench cluster cluster-down clean tools
+.PHONY: help demo test test-all check lint types shell schemas links bench cluster cluster-down e2e clean tools
 
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -14,17 +14,17 @@ ENGINE := $(PY) -c 'import xllamacpp' 2>/dev/null
 PYTEST := $(PY) -m pytest -n $(JOBS) --dist worksteal -q
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 demo: $(VENV)/.demo ## admission reviews over TLS, then a real engine ended without and with the hook
 	@$(ENGINE) || { echo "the llama.cpp server needs a library that is missing: sudo apt-get install libgomp1"; exit 1; }
 	@$(PY) -m demo
 
 test: $(VENV)/.dev tools ## the tests that take minutes at most (the real engine among them)
-	@$(PYTEST) -m "not slow and not cluster"
+	@$(PYTEST) -m "not slow and not cluster and not e2e"
 
 test-all: $(VENV)/.dev tools ## every test, the full matrices too
-	@$(PYTEST) -m "not cluster"
+	@$(PYTEST) -m "not cluster and not e2e"
 
 check: lint types shell schemas links ## ruff, mypy, shellcheck, checkbashisms, schemas of manifests, links of docs
 
@@ -58,6 +58,9 @@ cluster: $(VENV)/.dev ## a real Kubernetes on this machine, with the images of t
 
 cluster-down: $(VENV)/.dev ## end it and look for leftovers
 	@$(CLUSTER) down $(CLUSTER_OPTIONS)
+
+e2e: $(VENV)/.dev ## the stories on that cluster: disruptions under load, with and without drainhook
+	@$(PY) -m pytest tests/e2e -m e2e -s
 
 clean: ## remove what the targets made
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage

@@ -31,8 +31,6 @@ while [ $# -gt 0 ]; do
 	esac
 	shift
 done
-# wget takes a header by argument only, which every process of the pod can read: never with a key.
-[ "$key" ] && fetchers="curl${NL}python3${NL}bash"
 
 # A connection by hand, in bash: reads chunked answers too, a cut one fails. 7 is curl's code for refused.
 # shellcheck disable=SC2016
@@ -58,7 +56,7 @@ try:
  r=c.getresponse();b=r.read();print("HTTP/1",r.status,flush=True);sys.stdout.buffer.write(b)
 except ConnectionRefusedError:sys.exit(7)'
 # One look of one fetcher: status line and page on stdout. A proxy of the pod is not for its own loopback.
-# The key reaches curl on stdin and the others by environment, never by argument.
+# The key reaches curl on stdin and the others by environment: arguments are public in the pod, so never wget.
 wget=-SO-
 get() {
 	unset http_proxy https_proxy all_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY
@@ -103,29 +101,27 @@ nap() {
 	wait $!
 	t=$((t + $1))
 }
-# Runs a command as a child and kills it when its time is up: `wget -T` crashes or hangs on some images. Only ever in a
-# subshell: with a trap of ours for TERM a new watchdog can miss its own end.
+# Runs a command as a child and kills it when its time is up: `wget -T` crashes or hangs on some images. A command that
+# ends kills the sleep; every process is waited for, since PID 1 of many images reaps none and an hour of looks is long.
 bound() {
 	seconds $1
 	shift
-	"$@" &
+	$sleeper $s >/dev/null &
+	p=$!
+	(trap 'kill -9 $q; wait $q; exit 137' TERM; "$@" & q=$!; wait $q; r=$?; kill -9 $p; exit $r) &
 	c=$!
-	(exec >/dev/null; trap 'kill $!; exit' TERM; $sleeper $s & wait $!; kill -9 $c) &
-	w=$!
+	wait $p && kill $c
 	wait $c
-	set -- $?
-	kill $w
-	return $1
 }
 
 put() { case $1 in none) ;; -) echo "$2" ;; *) echo "$2" >>"$1" ;; esac; }
-say() { (bound 100 put "$log" "drainhook: $1"); }
+say() { bound 100 put "$log" "drainhook: $1"; }
 finish() {
 	trap : TERM INT HUP
 	now
 	say "end after $((t / 100)) s: $1 ($2)"
 	i="\"inflight_start\":${start:-null},\"inflight_end\":${n:-null},\"connections_end\":${open:-null}"
-	(bound 100 put "$record" "{\"drainhook\":1,$i,\"settle\":$settle,\"seconds\":$((t / 100)),\"end\":\"$1\"}")
+	bound 100 put "$record" "{\"drainhook\":1,$i,\"settle\":$settle,\"seconds\":$((t / 100)),\"end\":\"$1\"}"
 	exit 0
 }
 
@@ -262,7 +258,7 @@ start=$n
 # The user's own hook first, then the server's own drain endpoint; neither may fail this hook or outlive it.
 [ "$chain" ] && reach "$chain" $end
 now
-[ $# -gt 0 ] && { (bound $((end - t)) "$@") >/dev/null & wait $!; }
+[ $# -gt 0 ] && bound $((end - t)) "$@" >/dev/null
 if [ "$call" ]; then
 	reach "$call" $end
 	case $status in 2??) finish called "$call" ;; esac

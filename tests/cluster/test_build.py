@@ -16,9 +16,10 @@ case $1 in
 version) echo "go version go$FAKE_VERSION linux/amd64" ;;
 build)
   for last; do case $previous in -o) out=$last ;; esac; previous=$last; done
+  case $out in *.draft) echo x > "$out"; echo oracle >> "$FAKE_LOG"; exit ;; esac
   mkdir -p "$out"; echo built >> "$FAKE_LOG"
   [ -e "$FAKE_FAILURE" ] && exit 1
-  for name in server kube-apiserver kube-controller-manager kube-proxy kube-scheduler kubectl kubelet; do
+  for name in server kube-apiserver kube-controller-manager kube-proxy kube-scheduler kubectl kubelet k8soracle; do
     echo x > "$out/$name"
   done ;;
 esac
@@ -42,7 +43,7 @@ def go(tmp_path, monkeypatch):
 def test_a_second_build_builds_nothing(go, tmp_path):
     places = Places(tmp_path / "cache")
     folder = build.build(places, KUBERNETES)
-    assert {path.name for path in folder.iterdir()} == {*build.NAMES, "go.mod"}
+    assert {path.name for path in folder.iterdir()} == {*build.NAMES, "go.mod", "k8soracle", "k8soracle.sha256"}
     assert build.build(places, KUBERNETES) == folder
     assert (go / "log").read_text() == "built\n"
 
@@ -65,6 +66,17 @@ def test_binaries_of_other_pins_are_built_anew(go, tmp_path):
     (folder / "go.mod").write_text("module old\n")
     build.build(places, KUBERNETES)
     assert (go / "log").read_text() == "built\nbuilt\n"
+
+
+def test_the_oracle_is_built_with_the_binaries_and_alone_only_where_its_source_is_newer(go, tmp_path):
+    places = Places(tmp_path / "cache")
+    folder = build.build(places, KUBERNETES)
+    assert build.oracle(places) == folder / build.ORACLE
+    (folder / "k8soracle.sha256").write_text("older")
+    build.oracle(places)
+    build.oracle(places)
+    assert (go / "log").read_text() == "built\noracle\n"
+    assert build.is_built(places, KUBERNETES)
 
 
 def test_an_old_go_is_told_with_how_to_get_a_new_one(go, monkeypatch):

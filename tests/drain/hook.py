@@ -72,6 +72,7 @@ class Hook:
     env: Mapping[str, str] | None = None
     before: Sequence[str] = ()
     script: str = SCRIPT
+    cwd: Path | None = None
 
     def path(self) -> Path:
         """Make a folder for PATH that holds the tools and `scripts` (name to shell text) and nothing else."""
@@ -96,6 +97,7 @@ class Hook:
         return subprocess.Popen(
             [*shell, *where, *params, *chained],
             env=env,
+            cwd=self.cwd,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             text=True,

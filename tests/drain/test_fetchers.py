@@ -33,8 +33,8 @@ TOLD = {
     "reset": (Answer(manner="reset"), "unreadable"),
     "refused": (None, "refused"),
 }
-# GNU wget gives one exit code for everything that goes wrong in the network; busybox takes a cut answer for a whole one
-TOLD_OTHERWISE = {("wget", "reset"): "refused", ("wget", "cut"): "unreadable"}
+# GNU wget gives one exit code for everything that goes wrong in the network
+TOLD_OTHERWISE = {("wget", "reset"): "refused"}
 
 
 def told(hook: Hook, answer: Answer | None, *, limit: int = 1) -> str:

@@ -6,6 +6,7 @@ Never here: connections, pages, fetchers (their own modules).
 from __future__ import annotations
 
 import os
+import re
 import signal
 import threading
 import time
@@ -191,6 +192,25 @@ def test_unknown_and_malformed_arguments_are_ignored(tmp_path: Path, shell: str)
     assert (ended.code, ended.end) == (0, "idle")
     assert ended.log[0] == "drainhook: settle 0 s, drain up to 8 s"
     assert not Path("x").exists()
+
+
+def test_no_argument_is_taken_for_a_file_pattern(tmp_path: Path) -> None:
+    """The server's working directory holds a path that the metrics address would match."""
+    with Engine([IDLE]) as engine:
+        (tmp_path / "http:" / f"127.0.0.1:{engine.port}").mkdir(parents=True)
+        (tmp_path / "http:" / f"127.0.0.1:{engine.port}" / "metrics-all").touch()
+        address = engine.url("/metrics?all")
+        Hook(tmp_path, cwd=tmp_path).run(*budget(), f"ports={engine.port}", f"url={address}", *GAUGES)
+        assert {look.path for look in engine.looks} == {"/metrics?all"}
+
+
+def test_the_documents_name_tests_that_exist() -> None:
+    """docs/hook.md maps each rule to its test."""
+    here = Path(__file__).parent
+    tests = "".join(file.read_text(encoding="utf-8") for file in here.glob("test_*.py"))
+    named = re.findall(r"`(test_\w+)`", (here.parents[1] / "docs" / "hook.md").read_text(encoding="utf-8"))
+    assert len(named) > 20
+    assert [name for name in named if f"def {name}(" not in tests] == []
 
 
 def test_defaults_are_those_of_the_design(hook: Hook) -> None:

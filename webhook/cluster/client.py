@@ -89,7 +89,7 @@ class Session:
 
         headers = {"Accept": "application/json", "Content-Type": kind, "User-Agent": f"drainhook/{__version__}"}
         for login in self._configuration.auth_settings().values():
-            pass
+            headers[login["key"]] = login["value"]
         url = f"{self._configuration.host}{path}{'?' if query else ''}{urlencode(query)}"
         text = None if body is None else json.dumps(body)
         timeout = _timeout()

@@ -46,6 +46,7 @@ class ApiServer:
         self.install("apps", "v1", *APPS)
         self.install("batch", "v1", "Job", "CronJob")
         self.asked = []
+        self.logins = set()
         self.refusals = {}
         self.meanwhile = {}
         self.warnings = []
@@ -160,6 +161,7 @@ class Handler(BaseHTTPRequestHandler):
         length = int(self.headers.get("Content-Length") or 0)
         body = json.loads(self.rfile.read(length)) if length else None
         state = self.server.state
+        state.logins.add(self.headers.get("Authorization"))
         status, answer = state.answer(self.command, parts.path, query, body)
         content = json.dumps({"message": answer} if isinstance(answer, str) else answer).encode()
         self.send_response(status)

@@ -1,0 +1,50 @@
+"""drainhook on the cluster, installed as users install it; only the image's tag differs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from tests.cluster import processes
+from tests.cluster.cluster import Cluster
+from tests.cluster.pins import ROOT
+from webhook import names
+
+OVERLAY = ROOT / "tests/e2e/overlay"
+_KINDS = "mutatingwebhookconfiguration,validatingwebhookconfiguration"
+
+
+def install(cluster: Cluster) -> None:
+    """Apply the overlay and wait until both replicas serve and both configurations hold the CA."""
+    cluster.kubectl("apply", "-k", str(OVERLAY))
+    target = f"deployment/{names.SERVICE}"
+    cluster.kubectl("rollout", "status", target, "-n", names.SYSTEM_NAMESPACE, "--timeout=180s")
+    processes.wait_until("the CA in both configurations", lambda: _has_authority(cluster), 30)
+    processes.wait_until("an answer of the webhook", lambda: _patches(cluster), 60)
+
+
+def uninstall(cluster: Cluster) -> None:
+    """Delete all that was installed."""
+    cluster.kubectl("delete", _KINDS, names.CONFIGURATION, "--ignore-not-found")
+    cluster.kubectl("delete", "-k", str(OVERLAY), "--ignore-not-found", "--timeout=90s")
+
+
+def command(cluster: Cluster, *words: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+    """Run drainhook's command line on the host against the cluster."""
+    line = [sys.executable, "-m", "webhook", *words]
+    environment = dict(cluster.environment)
+    return subprocess.run(
+        line, input=stdin, capture_output=True, text=True, check=False, timeout=120, env=environment, cwd=ROOT
+    )
+
+
+def _has_authority(cluster: Cluster) -> bool:
+    found = cluster.get(_KINDS, names.CONFIGURATION)["items"]
+    return all(one["clientConfig"].get("caBundle") for item in found for one in item["webhooks"])
+
+
+def _patches(cluster: Cluster) -> bool:
+    """Say whether a labelled pod, created as a dry run, gets its hook."""
+    label = f"--labels={names.BACKEND}=llamacpp"
+    words = ["run", "probe", "--image=llama-server", label, "--port=8080", "--dry-run=server", "-o", "json"]
+    return "preStop" in cluster.kubectl(*words, "--", "llama-server", "--host=0.0.0.0", check=False)
