@@ -17,13 +17,26 @@ from pathlib import Path
 import pytest
 
 from tests.drain.engine import Engine
-from tests.drain.hook import SHELLS, Ended, Hook
+from tests.drain.hook import SHELLS, Ended, Hook, found
 from tests.drain.story import BUSY, IDLE, budget, polled
 from tests.drain.tables import moved
 
 EVERY_SHELL = [name if name == "dash" else pytest.param(name, marks=pytest.mark.slow) for name in SHELLS]
 WHOLE_SECONDS = 'case $1 in *.*) exit 1 ;; esac\nexec /bin/sleep "$1"'
 NOBODY = ("--reuid=65534", "--regid=65534", "--clear-groups", "--no-new-privs")
+
+
+SUBREAPER = """
+import ctypes, os, subprocess, sys
+ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER: orphans of the hook become ours, as they would PID 1's
+code, left = subprocess.run(sys.argv[1:]).returncode, 0
+try:
+    while os.waitpid(-1, 0):
+        left += 1
+except ChildProcessError:
+    print("orphans:", left)
+sys.exit(code)
+"""
 
 
 def story(hook: Hook, *params: str) -> Ended:
@@ -144,3 +157,14 @@ def test_with_a_read_only_root(open_folder: Path, tmp_path: Path, shell: str) ->
     ended = story(hook, "log=-", f"record={open_folder}/record")
     assert (ended.code, ended.record) == (0, {})
     assert ended.said("idle (in flight 0, connections 0)")
+
+
+@pytest.mark.parametrize("shell", EVERY_SHELL)
+def test_no_process_is_left_to_pid_1(tmp_path: Path, shell: str) -> None:
+    """An engine as PID 1 reaps nobody: two zombies a look would fill the pod's process limit in a long drain."""
+    before = (found("python3"), "-ISc", SUBREAPER)
+    hook = Hook(tmp_path, shell, before=before)
+    with Engine([BUSY, BUSY, BUSY, BUSY, IDLE]) as engine:
+        ended = hook.run(*budget(settle=1), *polled(engine), argv=["/bin/sh", "-c", "exit 3"])
+    assert (ended.code, ended.end) == (0, "idle")
+    assert ended.said("orphans: 0")

@@ -24,7 +24,7 @@ def pod(seed: str) -> dict[str, Any]:
     containers = [server(dice, profile)]
     containers += [sidecar(dice, f"side{index}", starts_first=False) for index in range(dice.pick(0, 0, 0, 1, 2))]
     dice.shuffle(containers)
-    backend = dice.pick(profile.name, profile.name, profile.name, names.AUTO, "nobody", *CATALOG.profiles)
+    backend = dice.pick(*[profile.name] * 14, *[names.AUTO] * 4, dice.pick("nobody", *CATALOG.profiles))
     labels = {names.BACKEND: backend, **dice.fields({"app": lambda: "x"}, 2)}
     metadata = {"generateName": "llm-", "labels": labels, **_annotations(dice)}
     found = {"metadata": metadata, "spec": {"containers": containers, **_spec(dice)}}

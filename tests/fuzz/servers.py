@@ -141,7 +141,7 @@ def _lifecycle(dice: Dice) -> dict[str, Any] | None:
 def probe(dice: Dice) -> dict[str, Any] | None:
     """Give a probe of any kind; its own grace period is refused on a readiness probe."""
     if dice.rarely():
-        return dice.pick(None, {}, {"periodSeconds": 5})
+        return dice.pick(None, None, None, {}, {"periodSeconds": 5})
     found = dice.pick(
         {"exec": {"command": ["true"]}},
         {"tcpSocket": {"port": dice.pick(8000, "http0")}},
@@ -149,4 +149,5 @@ def probe(dice: Dice) -> dict[str, Any] | None:
         {"httpGet": {"path": "/health", "port": dice.pick(8000, "http0"), "scheme": dice.pick("HTTP", "HTTPS")}},
     )
     numbers = {key: lambda: dice.pick(1, 3, 30) for key in ("timeoutSeconds", "periodSeconds", "failureThreshold")}
-    return {**found, **dice.fields({**numbers, "terminationGracePeriodSeconds": lambda: dice.pick(1, 600)}, 6)}
+    own_grace = {"terminationGracePeriodSeconds": lambda: dice.pick(1, 600)}
+    return {**found, **dice.fields(numbers, 6), **dice.fields(own_grace, 20)}

@@ -240,6 +240,12 @@ def test_the_mutating_webhook_takes_labelled_pods_at_their_creation():
         {"key": names.INJECT, "operator": "NotIn", "values": [names.INJECT_DISABLED]},
     ]
     assert f"'{names.MIRROR_POD}' in object.metadata.annotations" in entry["matchConditions"][0]["expression"]
+
+
+def test_m6_the_mutating_webhook_is_called_again_after_others():
+    """Containers that a mesh adds later are seen; a second pass over our own result changes nothing (M5)."""
+    (entry,) = MUTATING
+
     assert entry["reinvocationPolicy"] == "IfNeeded"
 
 
