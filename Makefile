@@ -2,7 +2,7 @@
 # JOBS=N sets the number of test processes, GO=1 adds the Go reference to the benchmark.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all check lint types shell schemas links bench cluster cluster-down e2e clean tools
+.PHONY: help demo test test-all check lint types shell schemas links bench cluster cluster-down e2e fuzz clean tools
 
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -61,6 +61,10 @@ cluster-down: $(VENV)/.dev ## end it and look for leftovers
 
 e2e: $(VENV)/.dev ## the stories on that cluster: disruptions under load, with and without drainhook
 	@$(PY) -m pytest tests/e2e -m e2e -s
+
+# COUNT=100000 is the long form; SEED=text gives other pods; LIVE=2000 adds that many dry runs on the cluster that is up.
+fuzz: $(VENV)/.dev ## generated pods, judged by Kubernetes' own validation without and with the patch
+	@$(PY) -m tests.fuzz $(if $(COUNT),--count $(COUNT)) $(if $(SEED),--seed $(SEED)) $(if $(LIVE),--live $(LIVE))
 
 clean: ## remove what the targets made
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage

@@ -85,7 +85,7 @@ now() {
 # Half a second between looks; a whole one where sleep knows no fractions. No sleep: python3 or bash wait as well;
 # without them the loop watches the clock.
 spin() { now; e=$((t + $1 * 100)); while [ "$t0" ] && [ $t -lt $e ]; do now; done; }
-tenths=1 step=50 least=20 sleeper='sleep'
+tenths=1 step=50 least=20 exec='exec' sleeper='sleep'
 # shellcheck disable=SC2016
 if sleep 0.01; then :
 elif sleep 0; then tenths='' step=100 least=100
@@ -93,11 +93,11 @@ elif sleeper="python3${NL}-ISc${NL}import sys,time;time.sleep(float(sys.argv[1])
 elif sleeper='bash
 -c
 coproc { read; }; read -rt "$0" <&${COPROC[0]}; :' && $sleeper 0.01; then :
-else tenths='' step=100 least=100 sleeper=spin; fi
+else tenths='' step=100 least=100 exec='' sleeper=spin; fi
 seconds() { s=$(($1 / 100))${tenths:+.$(($1 % 100 / 10))}; }
 nap() {
 	seconds $1
-	$sleeper $s >/dev/null &
+	$exec $sleeper $s >/dev/null &
 	wait $!
 	t=$((t + $1))
 }
@@ -106,7 +106,7 @@ nap() {
 bound() {
 	seconds $1
 	shift
-	$sleeper $s >/dev/null &
+	$exec $sleeper $s >/dev/null &
 	p=$!
 	(trap 'kill -9 $q; wait $q; exit 137' TERM; "$@" & q=$!; wait $q; r=$?; kill -9 $p; exit $r) &
 	c=$!
@@ -218,7 +218,7 @@ number() {
 # second of CPU, so grep cuts it where there is one and, by the last line, nothing went wrong.
 count() {
 	n=0
-	v=$(printf '%s\n' "$page" '#end' | grep -F "$names")
+	v=$(printf '%s\n' "$page" '#end' | grep -F "$names"; :)
 	case $v in *'#end') page=$v ;; esac
 	for g in $gauges; do
 		m=${g%%\{*} q='' hit=''

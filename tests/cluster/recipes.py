@@ -67,7 +67,8 @@ def product(layers: Layers) -> Image:
     wanted = [*project["dependencies"], *extras["serve"], *extras["cluster"]]
     contents = ["pyproject.toml", "README.md", "LICENSE", "webhook", "drain_scripts", "manifests"]
     stack = (debian, layers.python_packages(debian, wanted), layers.wheel(debian, ROOT, contents))
-    return Image(PRODUCT, stack, ("python3", "-m", "webhook", "serve"), (_PYTHONPATH,), user="65532:65532")
+    program = ("python3", "-m", "webhook")  # as in the Dockerfile: manifests give the words after it
+    return Image(PRODUCT, stack, ("serve",), (_PYTHONPATH,), user="65532:65532", entrypoint=program)
 
 
 def llama(layers: Layers) -> Image:

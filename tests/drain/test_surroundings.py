@@ -28,7 +28,7 @@ NOBODY = ("--reuid=65534", "--regid=65534", "--clear-groups", "--no-new-privs")
 
 SUBREAPER = """
 import ctypes, os, subprocess, sys
-ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER: orphans of the hook become ours, as they would PID 1's
+ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER: the hook's orphans become ours, not PID 1's
 code, left = subprocess.run(sys.argv[1:]).returncode, 0
 try:
     while os.waitpid(-1, 0):

@@ -15,11 +15,15 @@ __all__ = ["cluster", "namespace"]
 
 
 @pytest.fixture(scope="session")
-def drainhook(cluster: Cluster) -> Iterator[Cluster]:  # noqa: F811  # pytest's way to ask for a fixture
-    """Give the cluster with drainhook installed; once per session."""
-    product.install(cluster)
-    yield cluster
-    product.uninstall(cluster)
+def drainhook(cluster: Cluster) -> Iterator[Cluster]:  # pytest's way to ask for a fixture
+    """Give the cluster with drainhook installed, once per session; one that was there before stays."""
+    stays = product.is_installed(cluster)
+    try:
+        product.install(cluster)
+        yield cluster
+    finally:
+        if not stays:
+            product.uninstall(cluster)
 
 
 @pytest.fixture(scope="session")

@@ -7,14 +7,14 @@ from collections.abc import Callable
 from typing import Final
 
 from tests.cluster.cluster import Cluster
-from tests.e2e.workload import NAME, name_of, pods
+from tests.e2e.workload import NAME, busiest, name_of
 
 Disruption = Callable[[Cluster, str], None]
 
 
 def delete_pod(cluster: Cluster, namespace: str) -> None:
     """Delete one pod of two; the Deployment makes another."""
-    cluster.kubectl("delete", "pod", _one(cluster, namespace), "-n", namespace, "--timeout=90s")
+    _delete(cluster, namespace)
 
 
 def restart(cluster: Cluster, namespace: str) -> None:
@@ -24,13 +24,15 @@ def restart(cluster: Cluster, namespace: str) -> None:
 
 
 def scale_down(cluster: Cluster, namespace: str) -> None:
-    """Go from two pods to one."""
+    """Go from two pods to one; the cost makes the controller take the busiest."""
+    pod = name_of(busiest(cluster, namespace))
+    cluster.kubectl("annotate", "pod", pod, "-n", namespace, "controller.kubernetes.io/pod-deletion-cost=-1")
     cluster.kubectl("scale", f"deployment/{NAME}", "-n", namespace, "--replicas=1")
 
 
 def evict(cluster: Cluster, namespace: str) -> None:
     """Evict one pod, as a node drain and an autoscaler do."""
-    pod = _one(cluster, namespace)
+    pod = name_of(busiest(cluster, namespace))
     eviction = {
         "apiVersion": "policy/v1",
         "kind": "Eviction",
@@ -42,16 +44,17 @@ def evict(cluster: Cluster, namespace: str) -> None:
 
 def cut_grace(cluster: Cluster, namespace: str) -> None:
     """Delete one pod with a grace period that is shorter than a stream."""
-    cluster.kubectl("delete", "pod", _one(cluster, namespace), "-n", namespace, "--grace-period=1", "--timeout=90s")
+    _delete(cluster, namespace, "--grace-period=1")
 
 
 def force_delete(cluster: Cluster, namespace: str) -> None:
     """Delete one pod without any grace period."""
-    cluster.kubectl("delete", "pod", _one(cluster, namespace), "-n", namespace, "--grace-period=0", "--force")
+    _delete(cluster, namespace, "--grace-period=0", "--force")
 
 
-def _one(cluster: Cluster, namespace: str) -> str:
-    return name_of(pods(cluster, namespace)[0])
+def _delete(cluster: Cluster, namespace: str, *options: str) -> None:
+    pod = name_of(busiest(cluster, namespace))
+    cluster.kubectl("delete", "pod", pod, "-n", namespace, "--wait=false", *options)
 
 
 PROMISED: Final[dict[str, Disruption]] = {

@@ -15,9 +15,9 @@ import threading
 import time
 from typing import Any
 
-WORKERS = 3
-NEW_PAUSE_SECONDS = 0.3
-BURST_SECONDS = 13.0  # from one burst to the next: a stream, settle 3 s, an idle window of 5 s, and some to spare
+WORKERS = 2  # of each client
+PAUSE_SECONDS = 0.3
+BURST_SECONDS = 11.0  # settle 3 s, an idle window of 5 s, and some to spare
 TIMEOUT_SECONDS = 90.0
 _RETRYABLE = frozenset({429, 503})
 _printing = threading.Lock()
@@ -56,7 +56,7 @@ class Client:
 
     def request(self) -> None:
         """Send one request and print its fate."""
-        began = time.time()
+        began, reused = time.time(), self._is_open()
         try:
             connection = self._connect()
         except OSError as error:
@@ -65,13 +65,17 @@ class Client:
             fate, why = self._exchange(connection)
         if fate != "completed" or self._kind == "new":
             self._close()
-        say(event="ended", client=self._kind, fate=fate, why=why, began=began)
+        say(event="ended", client=self._kind, fate=fate, why=why, began=began, reused=reused)
+
+    def _is_open(self) -> bool:
+        """Say whether the kept connection can take a request; every pool looks before it sends."""
+        kept = self._connection
+        return kept is not None and kept.sock is not None and not select.select([kept.sock], [], [], 0)[0]
 
     def _connect(self) -> http.client.HTTPConnection:
-        """Give the kept connection unless the server has closed it: every pool looks before it sends."""
-        kept = self._connection
-        if kept is not None and kept.sock is not None and not select.select([kept.sock], [], [], 0)[0]:
-            return kept
+        """Give the kept connection unless the server has closed it, else a new one."""
+        if self._connection is not None and self._is_open():
+            return self._connection
         self._close()
         self._connection = http.client.HTTPConnection(self._host, timeout=TIMEOUT_SECONDS)
         self._connection.connect()
@@ -99,20 +103,31 @@ class Client:
 
 def send_new(client: Client, stop: threading.Event) -> None:
     """Send one request after the other."""
-    while not stop.wait(NEW_PAUSE_SECONDS):
+    while not stop.wait(PAUSE_SECONDS):
         client.request()
 
 
 def send_bursts(client: Client, stop: threading.Event, start: float) -> None:
-    """Send a request at the beginning of each burst, all workers at the same moment."""
+    """Send two requests, one after the other, in each burst; all workers begin at the same moment."""
     burst = 0
     while not stop.wait(max(0.0, start + burst * BURST_SECONDS - time.monotonic())):
+        client.request()
+        time.sleep(PAUSE_SECONDS)  # llama.cpp closes the connection after a stream and does not announce it
         client.request()
         burst = max(burst + 1, int((time.monotonic() - start) // BURST_SECONDS) + 1)
 
 
-def main(host: str, tokens: int) -> None:
-    """Send until standard input ends, then let what was sent come to its end."""
+def size(host: str, seconds: float) -> int:
+    """Give how many tokens one stream has in so many seconds on this machine, now."""
+    for tokens in (20, 60):  # the first one warms up
+        began = time.monotonic()
+        Client("sizing", host, tokens).request()
+    return max(30, min(1500, int(tokens * seconds / (time.monotonic() - began))))
+
+
+def main(host: str, seconds: float) -> None:
+    """Send streams of about that length until standard input ends, then let what was sent come to its end."""
+    tokens = size(host, seconds)
     stop, start = threading.Event(), time.monotonic()
     threads = []
     for _ in range(WORKERS):
@@ -127,4 +142,4 @@ def main(host: str, tokens: int) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]))
+    main(sys.argv[1], float(sys.argv[2]))

@@ -18,9 +18,15 @@ def install(cluster: Cluster) -> None:
     """Apply the overlay and wait until both replicas serve and both configurations hold the CA."""
     cluster.kubectl("apply", "-k", str(OVERLAY))
     target = f"deployment/{names.SERVICE}"
-    cluster.kubectl("rollout", "status", target, "-n", names.SYSTEM_NAMESPACE, "--timeout=180s")
+    cluster.kubectl("rollout", "status", target, "-n", names.SYSTEM_NAMESPACE, "--timeout=90s")
     processes.wait_until("the CA in both configurations", lambda: _has_authority(cluster), 30)
     processes.wait_until("an answer of the webhook", lambda: _patches(cluster), 60)
+
+
+def is_installed(cluster: Cluster) -> bool:
+    """Say whether there is a Deployment of drainhook."""
+    words = ("get", "deployment", names.SERVICE, "-n", names.SYSTEM_NAMESPACE, "--ignore-not-found", "-o", "name")
+    return bool(cluster.kubectl(*words))
 
 
 def uninstall(cluster: Cluster) -> None:

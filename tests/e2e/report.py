@@ -11,7 +11,7 @@ from typing import Any
 from tests.cluster.pins import ROOT
 
 FOLDER = ROOT / "build/e2e"
-_COLUMNS = ("sent", "completed", "refused", "lost")
+_COLUMNS = ("sent", "reused", "completed", "refused", "lost")
 
 
 @dataclass(slots=True)

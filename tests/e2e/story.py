@@ -10,7 +10,7 @@ from tests.cluster.objects import Json
 from tests.e2e.disruptions import Disruption
 from tests.e2e.timeline import Watch
 from tests.e2e.traffic import Traffic
-from tests.e2e.workload import TOKENS, roll_out, wait_ready
+from tests.e2e.workload import STREAM_SECONDS, roll_out, wait_ready
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,13 +25,14 @@ class Told:
         return sum(count[fate] for count in self.counts.values())
 
 
-def tell(cluster: Cluster, made: Json, disruption: Disruption, ended: int, tokens: int = TOKENS) -> Told:
+def tell(cluster: Cluster, made: Json, disruption: Disruption, ended: int, seconds: float = STREAM_SECONDS) -> Told:
     """Run the story; `ended` is how many pods the disruption ends."""
     namespace = made["metadata"]["namespace"]
     address = roll_out(cluster, made)
-    with Watch(cluster, namespace) as watch, Traffic(cluster, address, tokens) as traffic:
+    with Watch(cluster, namespace) as watch, Traffic(cluster, address, seconds) as traffic:
         traffic.wait_for_streams()
         disruption(cluster, namespace)
         watch.wait_gone(ended)
         wait_ready(cluster, namespace)
+        traffic.wait_for_streams(bursts=2)  # the pool goes on, whatever became of its connections
         return Told(traffic.finish(), watch.records())

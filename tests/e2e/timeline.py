@@ -1,7 +1,7 @@
 """The time line of each pod that ended: what the API server, the kubelet and the hook say, one JSON record per pod.
 
-Times are seconds of the day's clock. Observed here: deleted, endpoint_not_ready, gone. Said by the hook's log lines with
-the time stamps of the container runtime: hook_starts, hook_end. Said by the kubelet: finished, exit_code.
+Times are seconds of the day's clock. Observed here: deleted, endpoint_not_ready, gone. Said by the hook's log lines
+with the time stamps of the container runtime: hook_starts, hook_end. Said by the kubelet: finished, exit_code.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ class Watch:
         self._logs = self._start([*kubectl, *follow, "--max-log-requests=20"])
         return self
 
-    def __exit__(self, *error: object) -> None:
+    def __exit__(self, *_: object) -> None:
         """End all followers."""
-        self._stack.__exit__(*error)
+        self._stack.close()
 
     def wait_gone(self, count: int, seconds: float = 120) -> None:
         """Return when so many of the pods have gone."""

@@ -11,6 +11,7 @@ from typing import Any, Self
 from tests.cluster.cluster import Cluster
 from tests.cluster.pins import ROOT
 from tests.e2e.lines import Lines
+from tests.e2e.load import WORKERS
 
 CLIENTS = ("new", "pool")
 FATES = ("completed", "refused", "lost")
@@ -19,14 +20,14 @@ FATES = ("completed", "refused", "lost")
 class Traffic:
     """Streams through a Service; `with` starts and ends them."""
 
-    def __init__(self, cluster: Cluster, address: str, tokens: int) -> None:
-        """Remember what to ask whom."""
-        words = [sys.executable, "-m", "tests.e2e.load", address, str(tokens)]
+    def __init__(self, cluster: Cluster, address: str, seconds: float) -> None:
+        """Remember whom to ask; `seconds` is how long one stream takes on an idle server."""
+        words = [sys.executable, "-m", "tests.e2e.load", address, str(seconds)]
         self._command = [*cluster.inside, *words]
         self._lines: Lines | None = None
 
     def __enter__(self) -> Self:
-        """Start the load and wait until each client has a completed request and the pool is in a burst again."""
+        """Start the load."""
         self._lines = Lines(self._command, {**os.environ, "PYTHONPATH": str(ROOT)})
         return self
 
@@ -41,13 +42,13 @@ class Traffic:
         said = [json.loads(line) for _, line in list(self._lines.seen)]
         return [event for event in said if event["event"] == name and event["client"] == client]
 
-    def wait_for_streams(self, bursts: int = 2, seconds: float = 90) -> None:
+    def wait_for_streams(self, bursts: int = 1, seconds: float = 90) -> None:
         """Return while streams of both clients are under way: in the middle of a burst of the pool."""
         assert self._lines is not None
-        wanted = 3 * bursts
+        wanted = WORKERS * (2 * bursts - 1)  # two requests of each worker in a burst: the last burst's first ones
 
         def in_burst(_seen: object) -> bool:
-            return len(self.events("streaming", "pool")) >= wanted and len(self.events("ended", "new")) >= wanted
+            return len(self.events("streaming", "pool")) >= wanted and len(self.events("ended", "new")) >= WORKERS
 
         self._lines.wait_for(in_burst, "streams of both clients", seconds)
 
@@ -63,4 +64,5 @@ class Traffic:
         assert ended, f"no request was sent by {client}: the story shows nothing"
         fates = Counter(event["fate"] for event in ended)
         why = Counter(event["why"] for event in ended if event["why"])
-        return {"sent": len(ended), **{fate: fates[fate] for fate in FATES}, "why": dict(why)}
+        reused = sum(event["reused"] for event in ended)
+        return {"sent": len(ended), **{fate: fates[fate] for fate in FATES}, "reused": reused, "why": dict(why)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from tests.cluster import recipes
@@ -11,7 +12,8 @@ from webhook import names
 
 NAME = "app"
 BUDGET = {names.SETTLE: "3", names.DRAIN: "30"}
-TOKENS = 1200
+STREAM_SECONDS = 2.0
+_GAUGES = re.compile(r"^(?:llamacpp:requests_processing|inflight_requests) (\S+)", re.MULTILINE)
 
 
 def llama(**fields: Any) -> Json:
@@ -49,6 +51,17 @@ def pods(cluster: Cluster, namespace: str) -> list[Json]:
     """Give the Deployment's pods that are not leaving."""
     found = cluster.get("pods", "-n", namespace, "-l", f"app={NAME}")["items"]
     return [pod for pod in found if "deletionTimestamp" not in pod["metadata"]]
+
+
+def busiest(cluster: Cluster, namespace: str) -> Json:
+    """Give the pod with the most requests in flight, so that a disruption meets some."""
+    return max(pods(cluster, namespace), key=lambda pod: _in_flight(cluster, pod))
+
+
+def _in_flight(cluster: Cluster, pod: Json) -> float:
+    port = pod["spec"]["containers"][0]["ports"][0]["containerPort"]
+    page = cluster.run("curl", "-s", "--max-time", "5", f"http://{pod['status']['podIP']}:{port}/metrics").stdout
+    return sum(float(value) for value in _GAUGES.findall(page))
 
 
 def name_of(pod: Json) -> str:

@@ -1,4 +1,4 @@
-"""`python -m tests.fuzz`: generates pods, checks the laws, prints what was seen. `--live`: through the real webhook too.
+"""`python -m tests.fuzz`: generates pods, checks the laws, prints what was seen; `--live`: by the real webhook too.
 
 Exit code 1 where a law was broken or nothing was accepted, 2 where a part is missing.
 """
@@ -9,14 +9,17 @@ import argparse
 import json
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Final
 
 from tests.cluster.build import oracle
+from tests.cluster.cluster import Cluster
 from tests.cluster.errors import ClusterError
 from tests.cluster.pins import KUBERNETES
 from tests.cluster.places import Places
+from tests.fuzz import live
 from tests.fuzz.chunks import run
 from tests.fuzz.laws import Fault, Tally
 
@@ -24,35 +27,33 @@ FOLDER: Final = Path("build/fuzz")
 MOST_SHOWN: Final = 20
 
 
-def main() -> int:
+def main(arguments: Sequence[str] | None = None) -> int:
     """Run the check and return its exit code."""
-    options = _options()
+    options = _options(arguments)
     started = time.monotonic()
     try:
         binary = oracle(Places.of())
         built = time.monotonic()
         tally = run(binary, options.seed, options.count, options.jobs)
         code = _report(tally, f"Kubernetes {KUBERNETES} in process, seed {options.seed}", time.monotonic() - built)
-        print(f"k8soracle {built - started:.1f} s")
+        print(f"  k8soracle was ready after {built - started:.1f} s")
         if options.live:
-            from tests.fuzz import live  # noqa: PLC0415  # an HTTP client that the other form does not need
-
-            began = time.monotonic()
-            tally = live.run(options.seed, options.live)
-            code |= _report(tally, f"{live.version()} by server-side dry runs", time.monotonic() - began)
+            cluster, began = Cluster.attach(), time.monotonic()
+            tally = live.run(cluster, options.seed, options.live)
+            code |= _report(tally, f"Kubernetes {cluster.version} by dry runs", time.monotonic() - began)
     except ClusterError as error:
         print(error)
         return 2
     return code
 
 
-def _options() -> argparse.Namespace:
+def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
     parser.add_argument("--count", type=int, default=20_000, help="how many pods (20000; the long form: 100000)")
     parser.add_argument("--seed", default="1", help="any text; the same one gives the same pods (1)")
     parser.add_argument("--jobs", type=int, help="processes (one per core)")
     parser.add_argument("--live", type=int, nargs="?", const=2_000, help="also so many on the running cluster (2000)")
-    return parser.parse_args()
+    return parser.parse_args(arguments)
 
 
 def _report(tally: Tally, title: str, seconds: float) -> int:

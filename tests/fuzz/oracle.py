@@ -30,6 +30,9 @@ class Oracle:
     def __init__(self, binary: Path) -> None:
         """Start it."""
         self._process = subprocess.Popen([binary], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._questions, self._answers = self._process.stdin, self._process.stdout
         self._writer = ThreadPoolExecutor(1)
 
     def __enter__(self) -> Self:
@@ -45,13 +48,13 @@ class Oracle:
         """Give the verdict on each object with its patch (none: empty), in order."""
         lines = [_line(document, patch) for document, patch in questions]
         writing = self._writer.submit(self._write, lines)  # both pipes at once: either may be full
-        answers = [self._process.stdout.readline() for _ in lines]
+        answers = [self._answers.readline() for _ in lines]
         writing.result()
         return [_verdict(orjson.loads(answer)) for answer in answers]
 
     def _write(self, lines: Sequence[bytes]) -> None:
-        self._process.stdin.writelines(lines)
-        self._process.stdin.flush()
+        self._questions.writelines(lines)
+        self._questions.flush()
 
 
 def _line(document: Any, patch: Sequence[Any]) -> bytes:

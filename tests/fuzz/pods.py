@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -29,6 +30,7 @@ def pod(seed: str) -> dict[str, Any]:
     metadata = {"generateName": "llm-", "labels": labels, **_annotations(dice)}
     found = {"metadata": metadata, "spec": {"containers": containers, **_spec(dice)}}
     document = _deployment(found) if dice.rarely() else {"apiVersion": "v1", "kind": "Pod", **found}
+    document = copy.deepcopy(document)  # parts of it are shared with other pods
     if dice.rarely(6):
         _spoil(dice, document)
     return document
@@ -42,15 +44,15 @@ def _deployment(template: dict[str, Any]) -> dict[str, Any]:
     return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "x"}, "spec": spec}
 
 
-def _annotations(dice: Dice) -> dict[str, Any]:
+def _annotations(dice: Dice) -> Any:
     if dice.rarely(3):
         return dice.pick({}, {"annotations": None}, {"annotations": {}})
     seconds = lambda: dice.pick("0", "1", "2", "5", "60", "300", "3600", "86400", "-1", "5m", "1.5", "", "9" * 40)  # noqa: E731
     found = dice.fields(dict.fromkeys((names.SETTLE, names.DRAIN, names.RESERVE, names.GRACE), seconds), 6)
     found |= dice.fields({names.EXISTING_HOOK: lambda: dice.pick("keep", "chain", "replace", "x")}, 2)
+    found |= dice.fields({names.HOOK: lambda: dice.pick("auto", "exec", "http", "sleep", "sidecar", "none")}, 3)
     found |= dice.fields(
         {
-            names.HOOK: lambda: dice.pick("auto", "exec", "http", "sleep", "sidecar", "none"),
             names.IMAGE_TOOLS: lambda: dice.pick("none", "sh", "sh,curl", "sh;x"),
             names.NATIVE_DRAIN: lambda: dice.pick("enabled", "disabled"),
             names.READINESS: lambda: dice.pick("auto", "none"),

@@ -8,7 +8,6 @@ from __future__ import annotations
 import shlex
 from typing import Any, Final
 
-from tests.conformance.strategies import CATALOG
 from tests.fuzz.dice import Dice
 from webhook import names
 from webhook.core.profile import Profile
@@ -44,8 +43,10 @@ def server(dice: Dice, profile: Profile) -> dict[str, Any]:
 
 def sidecar(dice: Dice, name: str, *, starts_first: bool) -> dict[str, Any]:
     """Give another container of the pod; `starts_first`: one of initContainers, a native sidecar in two of three."""
-    image = dice.pick("docker.io/istio/proxyv2:1.24", "nginx", "envoyproxy/envoy:v1", "busybox", "own/x@sha256:" + "0" * 64)
-    item = {"name": name, "image": image}
+    image = dice.pick(
+        "docker.io/istio/proxyv2:1.24", "nginx", "envoyproxy/envoy:v1", "busybox", "own/x@sha256:" + "0" * 64
+    )
+    item: dict[str, Any] = {"name": name, "image": image}
     if not starts_first:
         return {**item, **_rest(dice)}
     if dice.often():
@@ -53,11 +54,15 @@ def sidecar(dice: Dice, name: str, *, starts_first: bool) -> dict[str, Any]:
     return item
 
 
-def _image(dice: Dice, profile: Profile) -> str:
+def _image(dice: Dice, profile: Profile) -> Any:
     if not profile.match.images or dice.rarely(5):
         return dice.pick("team/own:1", "registry.example:5000/own/server", "own@sha256:" + "a" * 64)
     name = dice.pick(*profile.match.images).lstrip("*").replace("/*", "/meta/model").rstrip("*")
-    return dice.pick("", "mirror.example/") + name + dice.pick("", ":latest", ":v0.32.0", ":26.07-py3", "@sha256:" + "1" * 64)
+    return (
+        dice.pick("", "mirror.example/")
+        + name
+        + dice.pick("", ":latest", ":v0.32.0", ":26.07-py3", "@sha256:" + "1" * 64)
+    )
 
 
 def _arguments(dice: Dice, profile: Profile) -> list[str]:
@@ -94,11 +99,12 @@ def _rest(dice: Dice) -> dict[str, Any]:
 
 
 def _ports(dice: Dice) -> list[dict[str, Any]]:
-    found = [{"containerPort": port} for port in dice.some(PORTS, 3)]
-    for index, item in enumerate(found):
-        item |= dice.fields({"name": lambda: f"http{index}", "protocol": lambda: dice.pick("TCP", "UDP")}, 2)  # noqa: B023
-        item |= dice.fields({"hostPort": lambda: item["containerPort"]}, 12)  # noqa: B023
-    return found
+    return [_port(dice, index, port) for index, port in enumerate(dice.some(PORTS, 3))]
+
+
+def _port(dice: Dice, index: int, port: int) -> dict[str, Any]:
+    found = {"containerPort": port, **dice.fields({"hostPort": lambda: port}, 12)}
+    return found | dice.fields({"name": lambda: f"http{index}", "protocol": lambda: dice.pick("TCP", "UDP", None)}, 2)
 
 
 def _environment(dice: Dice) -> list[dict[str, Any]]:
@@ -117,7 +123,7 @@ def _environment(dice: Dice) -> list[dict[str, Any]]:
     return found + ([found[0]] if found and dice.rarely() else [])
 
 
-def handler(dice: Dice) -> dict[str, Any]:
+def handler(dice: Dice) -> Any:
     """Give a lifecycle handler of any kind, sometimes one of our own from an earlier version."""
     return dice.pick(
         {"exec": {"command": dice.pick(["/bin/deregister", "x"], ["sleep", "45"], ["sh", "-c", "sleep 5m"], OURS)}},
@@ -131,14 +137,14 @@ def handler(dice: Dice) -> dict[str, Any]:
     )
 
 
-def _lifecycle(dice: Dice) -> dict[str, Any] | None:
+def _lifecycle(dice: Dice) -> Any:
     if dice.rarely():
         return dice.pick(None, {}, {"preStop": None})
     found = dice.fields({"preStop": lambda: handler(dice), "postStart": lambda: handler(dice)}, 2)
     return found | dice.fields({"stopSignal": lambda: "SIGUSR1"}, 8)
 
 
-def probe(dice: Dice) -> dict[str, Any] | None:
+def probe(dice: Dice) -> Any:
     """Give a probe of any kind; its own grace period is refused on a readiness probe."""
     if dice.rarely():
         return dice.pick(None, None, None, {}, {"periodSeconds": 5})

@@ -15,7 +15,7 @@ MIB = 1 << 20
 def padded(size):
     """Return a valid review of about this many bytes."""
     document = pod()
-    document["metadata"]["annotations"] = {"padding": "x" * size}
+    document["metadata"]["managedFields"] = [{"manager": "x" * size}]
     return json.dumps(review(document)).encode()
 
 

@@ -16,6 +16,7 @@ Why a template is left alone, first row that fits:
 | `auto` finds the engine of no profile, or of several          | no_engine_found                    |
 | labelled, but every container runs another program            | wrong_engine                       |
 | no container is the profile's, or several could be the server | no_engine_found; server_ambiguous  |
+| the annotations have no room for the status                   | annotations_full                   |
 """
 
 from __future__ import annotations

@@ -140,7 +140,7 @@ def _probe_findings(view: View) -> Iterator[Finding]:
     if isinstance(grace, int) and grace < view.budget.grace:
         message = f"a liveness restart is cut after {grace} s, the drain needs {view.budget.grace} s"
         yield _warn(Reason.LIVENESS_KILLS_DRAIN, f"{at}.terminationGracePeriodSeconds", message, grace)
-    timeout = probe.get("timeoutSeconds", 1)
+    timeout = probe.get("timeoutSeconds") or 1  # what the API server fills in for 0 and null
     same = look(probe, ("httpGet", "path")) == view.profile.readiness.path
     if same and isinstance(timeout, int) and timeout <= view.profile.readiness.min_seconds:
         message = f"{view.profile.readiness.path} takes at least {view.profile.readiness.min_seconds:g} s to answer"

@@ -97,8 +97,8 @@ def _environment(container: Json) -> tuple[dict[str, str], frozenset[str]]:
         if item.get("valueFrom"):  # of several entries with one name the last one counts
             unknown.add(name)
             known.pop(name, None)
-        elif isinstance(value, str):
-            known[name] = references.expand(value)
+        elif isinstance(value, str | None):  # the API server drops an empty value: the name alone is a variable too
+            known[name] = references.expand(value or "")
             unknown.discard(name)
     return known, frozenset(unknown)
 

@@ -57,6 +57,10 @@ class Reason(StrEnum):
     NO_ENGINE_FOUND = "no_engine_found", "No container's command or image is that of a known engine."
     SERVER_AMBIGUOUS = "server_ambiguous", "Several containers could be the server; the container annotation decides."
     WRONG_ENGINE = "wrong_engine", "The container runs another program than the profile's server."
+    ANNOTATIONS_FULL = (
+        "annotations_full",
+        "The annotations leave no room for the status: the API server would refuse the patched pod.",
+    )
     MALFORMED_OBJECT = "malformed_object", "The object has a field whose type no pod can have."
     OPERATION_IGNORED = "operation_ignored", "Only the creation of a pod is patched."
     KIND_IGNORED = "kind_ignored", "The kind carries no pod template that may be patched here."

@@ -136,7 +136,7 @@ def declared_ports(server: Server) -> tuple[int, ...]:
     return tuple(
         item["containerPort"]
         for item in server.container.get("ports") or []
-        if _is_port(item.get("containerPort")) and item.get("protocol", "TCP") == "TCP"
+        if _is_port(item.get("containerPort")) and (item.get("protocol") or "TCP") == "TCP"
     )
 
 

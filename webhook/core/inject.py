@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
+from typing import Final
 
 from webhook import names
 from webhook.core import budget as budgets
 from webhook.core.checks import View, check
-from webhook.core.decision import Finding, Outcome, Reason
+from webhook.core.decision import Finding, Level, Outcome, Reason
 from webhook.core.existing import PRE_STOP
 from webhook.core.hook import Target, exec_hook, http_hook, parameters, sleep_hook
 from webhook.core.native import args_place
@@ -21,6 +22,8 @@ from webhook.core.patch import Change, Tokens, field_path, look
 from webhook.core.probe import FILLED_IN, probe_reason, readiness_probe
 from webhook.core.profile import Budget, Json
 
+MOST_ANNOTATIONS: Final = 256 * 1024
+"""Bytes of all annotations: TotalAnnotationSizeLimitB of k8s.io/apimachinery's validation."""
 _encode = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
 _POST_START: Tokens = ("lifecycle", "postStart")
 _ORDER = {reason: number for number, reason in enumerate(Reason)}
@@ -55,6 +58,8 @@ def inject(candidate: Candidate) -> Result:
     result.reasons = sorted(set(result.reasons), key=_ORDER.__getitem__)
     status = _status(candidate, parts, budget, result)
     text = _encode(status)
+    if not _has_room(candidate, text):
+        return _without_room(candidate)
     result.changes.append(((*candidate.tokens, "metadata", "annotations", names.STATUS), text))
     result.outcome = Outcome(field_path(candidate.tokens), tuple(result.reasons), status)
     for part in parts:
@@ -65,6 +70,25 @@ def inject(candidate: Candidate) -> Result:
         result.findings += check(view)
     result.findings = list({(item.reason, item.path, item.message): item for item in result.findings}.values())
     return result
+
+
+def _has_room(candidate: Candidate, status: str) -> bool:
+    """Say whether the API server takes the pod's annotations together with the status."""
+    others = {**(look(candidate.pod, ("metadata", "annotations")) or {}), names.STATUS: status}
+    return sum(_size(key) + _size(value) for key, value in others.items()) <= MOST_ANNOTATIONS
+
+
+def _size(text: str) -> int:
+    """Count bytes; half a surrogate pair, which JSON can carry, must not raise."""
+    return len(text.encode(errors="surrogatepass"))
+
+
+def _without_room(candidate: Candidate) -> Result:
+    """Leave the template alone: without its status, a second pass could not tell our changes from the user's."""
+    message = f"leave no room for {names.STATUS}: keys and values may have {MOST_ANNOTATIONS} bytes together"
+    finding = Finding(Reason.ANNOTATIONS_FULL, Level.WARNING, candidate.annotations_path, message)
+    outcome = Outcome(field_path(candidate.tokens), (Reason.ANNOTATIONS_FULL,))
+    return Result(findings=[*candidate.overrides.findings, finding], outcome=outcome)
 
 
 def _budget(candidate: Candidate, parts: list[Part], result: Result) -> tuple[Budget, Reason]:

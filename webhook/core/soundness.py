@@ -61,6 +61,11 @@ def _malformed_container(container: Json) -> tuple[Tokens, str] | None:
     for key in ("preStop", "postStart"):
         if not isinstance(look(container, ("lifecycle", key)), dict | None):
             return ("lifecycle", key), "must be a mapping"
+    at = ("lifecycle", "preStop", "exec", "command")
+    words = look(container, at)
+    for number, word in enumerate(words if isinstance(words, list) else ()):
+        if not isinstance(word, str):
+            return (*at, number), _IN_QUOTES
     return _malformed_items(container)
 
 

@@ -67,7 +67,8 @@ def test_a_start_is_read_from_command_and_args(container, found, by_shell, by_im
         ([{"name": "A", "valueFrom": {"secretKeyRef": {}}}], {}, {"A"}),
         ([{"name": "A", "value": "1"}, {"name": "A", "valueFrom": {"x": {}}}], {}, {"A"}),
         ([{"name": "A", "valueFrom": {"x": {}}}, {"name": "A", "value": "1"}], {"A": "1"}, set()),
-        ([{"name": "A"}, {"value": "1"}, "A", None, {"name": 1, "value": "1"}, {"name": "B", "value": 1}], {}, set()),
+        ([{"name": "A"}, {"name": "B", "value": None}], {"A": "", "B": ""}, set()),
+        ([{"value": "1"}, "A", None, {"name": 1, "value": "1"}, {"name": "B", "value": 1}], {}, set()),
     ],
 )
 def test_variables_are_known_or_come_from_elsewhere(env, known, unknown):
