@@ -272,6 +272,7 @@ quiet='' said='' next=0 informed=$start$open
 while now; [ $((end - t)) -ge $least ]; do
 	began=$t
 	look 300
+	start=${start:-$n}
 	scan
 	now
 	leave_if_dead

@@ -22,7 +22,10 @@ HEAD = "HTTP/1.1 {} Said\r\nContent-Type: text/plain; version=0.0.4\r\nConnectio
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One answer: body, status, and how it is sent ("plain", "chunked", "cut", "hang", "reset")."""
+    """One answer: body, status, and how it is sent.
+
+    Whole: "plain", "chunked". Broken: "cut" and "cut chunks" before their end, "hang", "reset".
+    """
 
     body: str = ""
     status: int = 200
@@ -153,9 +156,10 @@ def _header(connection: socket.socket) -> str:
 def _bytes(answer: Answer) -> bytes:
     body = answer.body.encode()
     head = HEAD.format(answer.status)
-    if answer.manner == "chunked":
+    if answer.manner in {"chunked", "cut chunks"}:
         half = len(body) // 2
         parts = b"".join(f"{len(part):x}\r\n".encode() + part + b"\r\n" for part in (body[:half], body[half:]) if part)
-        return f"{head}Transfer-Encoding: chunked\r\n\r\n".encode() + parts + b"0\r\n\r\n"
+        last = b"0\r\n\r\n" if answer.manner == "chunked" else b""
+        return f"{head}Transfer-Encoding: chunked\r\n\r\n".encode() + parts + last
     missing = 10 if answer.manner == "cut" else 0
     return f"{head}Content-Length: {len(body) + missing}\r\n\r\n".encode() + body

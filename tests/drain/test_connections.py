@@ -129,6 +129,15 @@ def test_a_guess_still_leaves_a_dead_engine_at_once(tmp_path: Path) -> None:
     assert ended.end == "not_listening"
 
 
+def test_without_serving_ports_a_refused_page_is_no_dead_engine(hook: Hook) -> None:
+    """Neither the port nor the page is known: the drain is slept."""
+    with Engine() as engine:
+        address = engine.url()
+    ended = hook.run(*budget(drain=1), "ports=", f"url={address}", "gauge=llm:running")
+    assert ended.end == "slept"
+    assert ended.said("refused")
+
+
 def test_a_table_without_listeners_is_not_believed_while_the_server_answers(tmp_path: Path) -> None:
     """Some sandboxes show an empty table: that is no dead engine."""
     with Engine([BUSY, BUSY, IDLE]) as engine:

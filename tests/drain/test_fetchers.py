@@ -177,6 +177,16 @@ def test_a_missing_or_malformed_key_name_is_no_key(hook: Hook, name: str) -> Non
     assert ended.said("401")
 
 
+@pytest.mark.parametrize("manner", ["cut", "cut chunks"])
+@pytest.mark.parametrize("fetcher", RAW)
+def test_a_cut_page_is_unknown(tmp_path: Path, fetcher: str, manner: str) -> None:
+    """What is missing could be the gauge: never idle, not even where absent means idle."""
+    hook = Hook(tmp_path, tools=(fetcher, "sleep", "grep"))
+    with Engine([Answer("llm:tokens_total 4\n", manner=manner)], routes={"/drain": Answer("done")}) as engine:
+        ended = hook.run(*budget(drain=1), "absent=idle", *polled(engine), f"call={engine.url('/drain')}")
+    assert (ended.end, ended.record["inflight_start"]) == ("called", None)
+
+
 @pytest.mark.parametrize("fetcher", RAW)
 def test_a_proxy_of_the_pod_is_not_used(tmp_path: Path, fetcher: str) -> None:
     """http_proxy is for the engine's downloads, not for its own loopback."""

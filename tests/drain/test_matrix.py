@@ -1,7 +1,7 @@
 """The main story in every shell with every fetcher: busy, then idle, then no connection, then the end.
 
 One column belongs to `make test` (dash with every fetcher, every shell with curl), the whole to `make test-all`.
-Never here: special cases.
+busybox ash runs its own wget where any wget stands on PATH, so two of its cells are one. Never here: special cases.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from tests.drain.story import BUSY, IDLE, budget, polled
 from tests.drain.tables import moved
 
 EVERY_SHELL = [name if name == "dash" else pytest.param(name, marks=pytest.mark.slow) for name in SHELLS]
-WHOLE_SECONDS = 'case $1 in *.*) exit 1 ;; esac\nexec /bin/sleep "$1"'
+WHOLE_SECONDS = 'case $1 in *.*) exit 1 ;; esac\necho "$1" >>"$CALLS"\nexec /bin/sleep "$1"'
 NOBODY = ("--reuid=65534", "--regid=65534", "--clear-groups", "--no-new-privs")
 
 
@@ -82,11 +82,14 @@ def test_any_uptime_is_a_number(tmp_path: Path, uptime: str) -> None:
 @pytest.mark.parametrize("shell", EVERY_SHELL)
 def test_a_sleep_without_fractions(tmp_path: Path, shell: str) -> None:
     """Whole seconds then, and still inside the budget."""
-    hook = Hook(tmp_path, shell, ("curl", "grep"), scripts={"sleep": WHOLE_SECONDS})
+    if shell == "ash":
+        pytest.skip("busybox ash runs its own sleep, which knows fractions, whatever stands on PATH")
+    calls = tmp_path / "calls"
+    hook = Hook(tmp_path, shell, ("curl", "grep"), {"sleep": WHOLE_SECONDS}, {"CALLS": str(calls)})
     ended = busy_to_the_end(hook, 2)
     assert (ended.code, ended.end) == (0, "deadline")
     assert 0.9 <= ended.seconds <= 2.6
-    assert story(Hook(tmp_path / "idle", shell, ("curl", "grep"), scripts={"sleep": WHOLE_SECONDS})).end == "idle"
+    assert set(calls.read_text(encoding="utf-8").split()) <= {"0", "1"}
 
 
 @pytest.mark.parametrize(

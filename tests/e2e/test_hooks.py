@@ -17,16 +17,16 @@ KEEPS = container(recipes.FASTAPI_APP, 8000, "/readyz")
 
 
 def test_an_image_without_shell_sleeps_and_loses_no_request(drainhook, namespace, report):
-    budget = {names.IMAGE_TOOLS: "none", names.SETTLE: "3", names.DRAIN: "5"}
+    budget = {names.IMAGE_TOOLS: "none", names.SETTLE: "3", names.DRAIN: "12"}
     server = container(recipes.FASTAPI_BARE, 8000, "/readyz")
     told = tell(drainhook, workload(namespace, server, backend="fastapi", annotations=budget), delete_pod, 1)
-    assert pods(drainhook, namespace)[0]["spec"]["containers"][0]["lifecycle"]["preStop"] == {"sleep": {"seconds": 8}}
+    assert pods(drainhook, namespace)[0]["spec"]["containers"][0]["lifecycle"]["preStop"] == {"sleep": {"seconds": 15}}
     report.add("no-shell", told.counts, drainhook=True, expected_loss="")
     report.add_timeline("no-shell", told.records)
     assert told.total("lost") == 0, told.counts
     assert told.counts["pool"]["reused"] > 0, "no connection was kept: the pool shows nothing"
     (record,) = told.records
-    assert record["gone"] - record["deleted"] >= 7.5, "the sleep was cut short"
+    assert record["gone"] - record["deleted"] >= 14.5, "the sleep was cut short"
 
 
 def test_kept_connections_lose_no_request(drainhook, namespace, report):

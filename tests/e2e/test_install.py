@@ -14,6 +14,7 @@ from webhook import names
 pytestmark = pytest.mark.e2e
 
 TEMPLATE = "/spec/template"
+STALE = "differs; if the image on the node is older than the checkout: make cluster"
 
 
 def at(pod: Any, pointer: str) -> Any:
@@ -48,6 +49,6 @@ def test_a_pod_of_a_labelled_template_carries_what_the_command_line_prints(drain
     assert any("preStop" in json.dumps(operation) for operation in operations)
     for pod in pods(drainhook, namespace):
         for operation in operations:
-            assert has(at(pod, operation["path"]), operation["value"]), operation["path"]
+            assert has(at(pod, operation["path"]), operation["value"]), f"{operation['path']}: {STALE}"
     looked = product.command(drainhook, "validate", "--live", "-n", namespace)
     assert looked.returncode == 0, looked.stdout
