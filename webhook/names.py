@@ -52,3 +52,6 @@ TLS_SECRET: Final = "drainhook-tls"  # noqa: S105 (a name)
 # Kubernetes' own keys that decide whether a pod is touched at all.
 MIRROR_POD: Final = "kubernetes.io/config.mirror"
 OS_LABELS: Final = ("kubernetes.io/os", "beta.kubernetes.io/os")
+
+# Set by the kubelet in every pod: this process runs in a cluster.
+IN_CLUSTER: Final = "KUBERNETES_SERVICE_HOST"

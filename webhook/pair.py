@@ -1,4 +1,4 @@
-"""A certificate and its private key as PEM values.
+"""A certificate and its private key as PEM values, and the file names under which they are kept.
 
 Nothing is made, read or checked here: the server imports it, and no certificate library with it.
 """
@@ -6,6 +6,9 @@ Nothing is made, read or checked here: the server imports it, and no certificate
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+CA_CERT, CA_KEY, TLS_CERT, TLS_KEY = "ca.crt", "ca.key", "tls.crt", "tls.key"
+"""In the folder of `certs issue` and in the Secret; the last two are those of a `kubernetes.io/tls` Secret."""
 
 
 @dataclass(frozen=True, slots=True)

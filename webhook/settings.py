@@ -77,7 +77,7 @@ class Settings:
                 values[field] = _PARSERS[field](raw)
             except (TypeError, ValueError) as error:
                 faults.append(SettingFault(place, str(error)))
-        if "shutdown_delay" not in values and "KUBERNETES_SERVICE_HOST" in environ:
+        if "shutdown_delay" not in values and names.IN_CLUSTER in environ:
             values["shutdown_delay"] = CLUSTER_DELAY_SECONDS
         settings = cls(**values)
         faults += _contradictions(settings)

@@ -20,7 +20,7 @@ import click
 from webhook import names
 from webhook.cli.ensure import ensure
 from webhook.files import write_whole
-from webhook.pair import Pair
+from webhook.pair import CA_CERT, CA_KEY, TLS_CERT, TLS_KEY, Pair
 
 if TYPE_CHECKING:
     from webhook.core.profile import Json
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 SECRET_MODE = 0o600
 PUBLIC_MODE = 0o644
 FETCH_SECONDS = 5.0
-CA_CERT, CA_KEY, TLS_CERT, TLS_KEY = "ca.crt", "ca.key", "tls.crt", "tls.key"
 
 
 @click.group()

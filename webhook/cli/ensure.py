@@ -13,6 +13,7 @@ import click
 
 from webhook import names
 from webhook.cli import connect
+from webhook.pair import CA_CERT, TLS_CERT, TLS_KEY
 
 if TYPE_CHECKING:
     from webhook.cluster.client import Session
@@ -57,9 +58,9 @@ def _ensure(session: Session, folder: Path, flags: dict[str, Json]) -> list[str]
     place = secret.Place(namespace, flags["secret"], service_names(flags["service"], namespace))
     identity, done = persist(lambda: secret.ensure(session, place, datetime.now(UTC)), wait)
     folder.mkdir(parents=True, exist_ok=True)
-    write_whole(folder / secret.TLS_KEY, identity.leaf.key, 0o600)
-    write_whole(folder / secret.TLS_CERT, identity.leaf.certificate)
-    write_whole(folder / secret.CA_CERT, identity.ca.certificate)
+    write_whole(folder / TLS_KEY, identity.leaf.key, 0o600)
+    write_whole(folder / TLS_CERT, identity.leaf.certificate)
+    write_whole(folder / CA_CERT, identity.ca.certificate)
     changed = persist(lambda: set_bundle(session, flags["webhook"], identity.ca.certificate), wait)
     told = ", ".join(changed) or "already the right one"
     return [

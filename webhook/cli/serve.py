@@ -84,7 +84,7 @@ def _settings(flags: Mapping[str, Json], environ: Mapping[str, str], file: str |
 
 def _with_version(settings: Settings, environ: Mapping[str, str]) -> Settings:
     """Ask the cluster around this pod for its version, unless it was given; without an answer it stays unknown."""
-    if settings.kubernetes_version is not None or "KUBERNETES_SERVICE_HOST" not in environ:
+    if settings.kubernetes_version is not None or names.IN_CLUSTER not in environ:
         return settings
     from webhook.cluster.version import ask  # noqa: PLC0415 (HTTP client and TLS, for a pod only)
 

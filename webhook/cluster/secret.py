@@ -16,9 +16,8 @@ from typing import Final
 from webhook.certificates import UnreadableError, belongs, describe, issue_ca, issue_leaf
 from webhook.cluster.client import CONFLICT, NOT_FOUND, ClusterError, Session
 from webhook.core.profile import Json
-from webhook.pair import Pair
+from webhook.pair import CA_CERT, CA_KEY, TLS_CERT, TLS_KEY, Pair
 
-CA_CERT, CA_KEY, TLS_CERT, TLS_KEY = "ca.crt", "ca.key", "tls.crt", "tls.key"
 ATTEMPTS: Final = 10  # each lost race means that another replica wrote
 
 

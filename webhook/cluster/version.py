@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
+from webhook import names
 from webhook.settings import parse_kubernetes_version
 
 ACCOUNT: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")
@@ -25,7 +26,7 @@ def ask(
 ) -> tuple[int, int] | None:
     """Return (major, minor) of the cluster around this pod; None outside of one, without account, or without answer."""
     account = account or ACCOUNT
-    host, port = environ.get("KUBERNETES_SERVICE_HOST"), environ.get("KUBERNETES_SERVICE_PORT")
+    host, port = environ.get(names.IN_CLUSTER), environ.get("KUBERNETES_SERVICE_PORT")
     if not host or not port or not (account / "token").exists():
         return None
     address = f"https://{f'[{host}]' if ':' in host else host}:{port}/version"

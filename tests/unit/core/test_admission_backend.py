@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.unit.core.decisions import ENABLED, LABEL, left, patched, warning
 from tests.unit.core.engines import (
     CATALOG,
     IMAGE,
@@ -18,30 +19,10 @@ from tests.unit.core.engines import (
 )
 from webhook import names
 from webhook.core.admission import decide
-from webhook.core.decision import Allow, Finding, Level, Patch, Policy, Reason, Rule
+from webhook.core.decision import Finding, Level, Policy, Reason, Rule
 
-LABEL = f"metadata.labels[{names.BACKEND}]"
-ENABLED = {names.INJECT: "enabled"}
 UNKNOWN = container(image=OTHER_IMAGE)
 SIDE = container("side", OTHER_IMAGE)
-
-
-def left(document, namespace=None, annotations=None, policy=POLICY):
-    """Decide about an object that is left alone, and return (reasons, findings)."""
-    found = decide(request(document, labels=namespace or {}, annotations=annotations or {}), CATALOG, policy)
-    assert isinstance(found, Allow)
-    return [reason for outcome in found.outcomes for reason in outcome.reasons], list(found.findings)
-
-
-def patched(document, namespace=None, annotations=None, policy=POLICY):
-    """Decide about an object that is patched, and return the status of its first template."""
-    found = decide(request(document, labels=namespace or {}, annotations=annotations or {}), CATALOG, policy)
-    assert isinstance(found, Patch)
-    return found.outcomes[0].status
-
-
-def warning(reason, path, message, value=None, **more):
-    return Finding(reason, Level.WARNING, path, message, value, **more)
 
 
 @pytest.mark.parametrize(

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from tests.unit.core.decisions import warning
 from tests.unit.core.engines import CATALOG, IMAGE, OWN, catalog, container, pod, profile
 from webhook import names
 from webhook.core.checks import View, check, has_mesh
 from webhook.core.container import read
-from webhook.core.decision import Finding, Level, Reason
+from webhook.core.decision import Reason
 from webhook.core.endpoint import locate
 from webhook.core.existing import Existing
 from webhook.core.profile import Budget
@@ -23,10 +24,6 @@ def warnings(document, own=OWN, *, kept=None, path=""):
     found = read(document, own)[0]
     view = View(document, path, found, locate(found, own, None), kept, own, BUDGET, catalog(own))
     return check(view)
-
-
-def warning(reason, path, message, value=None):
-    return Finding(reason, Level.WARNING, path, message, value)
 
 
 def test_a_plain_pod_has_nothing_to_warn_about():

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from tests.unit.core.decisions import warning
 from tests.unit.core.engines import IMAGE, OTHER_IMAGE, OWN, endpoint, profile, server
 from webhook import names
-from webhook.core.decision import Finding, Level, Policy, Reason
+from webhook.core.decision import Policy, Reason
 from webhook.core.existing import Existing
 from webhook.core.hook import (
     LONGEST,
@@ -39,10 +40,6 @@ def rung(own=OWN, kubernetes=None, fields=None, *, has_mesh=False, **overrides):
     container = fields or DECLARED
     site = Site(server(own, **container), endpoint(own, **container), has_mesh, AT, "metadata.annotations")
     return choose_rung(own, Overrides(**overrides), site, Policy("1.0", kubernetes))
-
-
-def warning(reason, path, message, value=None):
-    return Finding(reason, Level.WARNING, path, message, value)
 
 
 @pytest.mark.parametrize(
