@@ -120,8 +120,10 @@ finish() {
 	trap : TERM INT HUP
 	now
 	say "end after $((t / 100)) s: $1 ($2)"
+	[ "$busy" ] && d=$((busy % 100 + 100)) && busy=$((busy / 100)).${d#1}
 	i="\"inflight_start\":${start:-null},\"inflight_end\":${n:-null},\"connections_end\":${open:-null}"
-	bound 100 put "$record" "{\"drainhook\":1,$i,\"settle\":$settle,\"seconds\":$((t / 100)),\"end\":\"$1\"}"
+	i="$i,\"settle\":$settle,\"last_busy\":${busy:-null},\"seconds\":$((t / 100))"
+	bound 100 put "$record" "{\"drainhook\":1,$i,\"end\":\"$1\"}"
 	exit 0
 }
 
@@ -249,12 +251,13 @@ look() {
 }
 
 now
-end=$(((settle + drain) * 100)) n='' start='' open='' auth='' status='' believed='' listeners=''
+end=$(((settle + drain) * 100)) n='' start='' busy='' open='' auth='' status='' believed='' listeners=''
 trap 'finish signal SIGTERM' TERM INT HUP
 say "settle $settle s, drain up to $drain s"
 scan
 look 100
 start=$n
+case $n in '' | 0) ;; *) busy=$t ;; esac
 # The user's own hook first, then the server's own drain endpoint; neither may fail this hook or outlive it.
 [ "$chain" ] && reach "$chain" $end
 now
@@ -282,7 +285,7 @@ while now; [ $((end - t)) -ge $least ]; do
 	0:0) finish idle "$text" ;;
 	0:*) cause=idle quiet=${quiet:-$t} ;;
 	:0) cause=no_connections quiet=${quiet:-$t} ;;
-	*) quiet='' ;;
+	*) quiet='' busy=$t ;;
 	esac
 	[ "$quiet" ] && [ $((began - quiet)) -ge $((idle * 100)) ] && finish $cause "$text"
 	if [ "$text" != "$said" ] && [ $t -ge $next ]; then

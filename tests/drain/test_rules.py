@@ -26,6 +26,7 @@ RECORD = {
     "inflight_end": 0,
     "connections_end": 0,
     "settle": 0,
+    "last_busy": 0,
     "seconds": 0,
     "end": "idle",
 }
@@ -48,7 +49,15 @@ def test_the_record_is_one_line_of_json_appended(hook: Hook, tmp_path: Path) -> 
         ended = hook.run(*budget(), *polled(engine))
     lines = (tmp_path / "record").read_text(encoding="utf-8").splitlines()
     assert (lines[0], len(lines)) == ("the engine's own words", 2)
-    assert ended.record | {"seconds": 0} == RECORD
+    assert ended.record | {"seconds": 0, "last_busy": 0} == RECORD
+    assert 0 <= ended.record["last_busy"] <= ended.seconds
+
+
+def test_the_record_knows_of_no_request_where_none_was_seen(hook: Hook) -> None:
+    """Nothing was in flight at any look."""
+    with Engine([IDLE]) as engine:
+        ended = hook.run(*budget(), *polled(engine))
+    assert ended.record["last_busy"] is None
 
 
 @pytest.mark.parametrize("where", ["/proc/nowhere/fd/1", "/", "none", ""])
