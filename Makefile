@@ -2,7 +2,8 @@
 # JOBS=N sets the number of test processes, GO=1 adds the Go reference to the benchmark.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all check lint types shell schemas links bench cluster cluster-down e2e fuzz clean tools
+.PHONY: help demo test test-all check lint types shell schemas links bench clean tools \
+	cluster cluster-down image e2e soak latency fuzz
 
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -10,14 +11,14 @@ PIP := $(PY) -m pip --disable-pip-version-check install --quiet
 SHELLS := dash busybox mksh posh yash
 # One more than cores: many tests of the hook wait. worksteal, because a few tests take a hundred times longer than most.
 JOBS ?= $(shell n=$$(nproc 2>/dev/null || echo 2); [ $$n -gt 7 ] && n=7; echo $$((n + 1)))
-ENGINE := $(PY) -c 'import xllamacpp' 2>/dev/null
+HAS_ENGINE := $(PY) -c 'import xllamacpp' 2>/dev/null
 PYTEST := $(PY) -m pytest -n $(JOBS) --dist worksteal -q
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 demo: $(VENV)/.demo ## admission reviews over TLS, then a real engine ended without and with the hook
-	@$(ENGINE) || { echo "the llama.cpp server needs a library that is missing: sudo apt-get install libgomp1"; exit 1; }
+	@$(HAS_ENGINE) || { echo "the llama.cpp server needs a library that is missing: sudo apt-get install libgomp1"; exit 1; }
 	@$(PY) -m demo
 
 test: $(VENV)/.dev tools ## the tests that take minutes at most (the real engine among them)
@@ -59,10 +60,22 @@ cluster: $(VENV)/.dev ## a real Kubernetes on this machine, with the images of t
 cluster-down: $(VENV)/.dev ## end it and look for leftovers
 	@$(CLUSTER) down $(CLUSTER_OPTIONS)
 
-e2e: $(VENV)/.dev ## the stories on that cluster: disruptions under load, with and without drainhook
-	@$(PY) -m pytest tests/e2e -m e2e -s
+image: $(VENV)/.dev ## the image of the Dockerfile, built by docker or buildah, and its size; put on the cluster's node
+	@$(CLUSTER) image
 
-# COUNT=100000 is the long form; SEED=text gives other pods; LIVE=2000 adds that many dry runs on the cluster that is up.
+# ROUNDS=1 SHORT=1 is the form of CI; JOBS_E2E=3 tells more stories at a time; ENGINE=vllm: the story of a real vLLM.
+STORIES = $(PY) -m tests.e2e $(if $(JOBS_E2E),--jobs $(JOBS_E2E))
+
+e2e: $(VENV)/.dev ## the stories on that cluster: disruptions under load, with and without drainhook, three times each
+	@$(STORIES) $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(SHORT),--short) $(if $(ENGINE),--engine $(ENGINE))
+
+soak: $(VENV)/.dev ## the same, twenty times each (an hour)
+	@$(STORIES) --rounds 20
+
+latency: $(VENV)/.dev ## what the webhook adds to the creation of a pod on that cluster
+	@$(PY) -m tests.latency
+
+# COUNT=100000 is the long form; SEED=text gives other pods; LIVE=0 leaves out the dry runs on the cluster.
 fuzz: $(VENV)/.dev ## generated pods, judged by Kubernetes' own validation without and with the patch
 	@$(PY) -m tests.fuzz $(if $(COUNT),--count $(COUNT)) $(if $(SEED),--seed $(SEED)) $(if $(LIVE),--live $(LIVE))
 
@@ -96,6 +109,6 @@ $(VENV)/.demo: pyproject.toml | $(PY)
 	@touch $(VENV)/.demo
 
 tools:
-	@$(ENGINE) || echo "a library is missing, tests of the real engine are skipped: sudo apt-get install libgomp1"
+	@$(HAS_ENGINE) || echo "a library is missing, tests of the real engine are skipped: sudo apt-get install libgomp1"
 	@missing=; for s in $(SHELLS); do command -v $$s >/dev/null || missing="$$missing $$s"; done; \
 	[ -z "$$missing" ] || echo "missing shells, their tests are skipped: sudo apt-get install$$missing"

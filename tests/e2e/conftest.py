@@ -2,16 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import pytest
 
 from tests.cluster.cluster import Cluster
-from tests.cluster.conftest import cluster, namespace
+from tests.cluster.conftest import cluster, made_namespace, namespace
 from tests.e2e import product
 from tests.e2e.report import Report
+from tests.e2e.stories import STORIES
+from tests.e2e.story import SIDES
 
 __all__ = ["cluster", "namespace"]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add how often each disruption is repeated."""
+    parser.addoption("--rounds", type=int, default=1, help="how often each disruption is repeated (1)")
+    parser.addoption("--short", action="store_true", help="leave out what is only for the long forms")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Give each story its own test; those of the whole node are marked `alone`."""
+    if "story" in metafunc.fixturenames:
+        told = [story for story in STORIES.values() if story.short or not metafunc.config.getoption("short")]
+        marked = [pytest.param(story, id=story.name, marks=[pytest.mark.alone] * story.alone) for story in told]
+        metafunc.parametrize("story", marked)
+
+
+@pytest.fixture
+def rounds(request: pytest.FixtureRequest) -> int:
+    return int(request.config.getoption("rounds"))
 
 
 @pytest.fixture(scope="session")
@@ -26,9 +47,13 @@ def drainhook(cluster: Cluster) -> Iterator[Cluster]:  # pytest's way to ask for
             product.uninstall(cluster)
 
 
-@pytest.fixture(scope="session")
-def report() -> Iterator[Report]:
-    """Give the report; its table is printed at the end."""
-    made = Report()
-    yield made
-    print("\n" + made.table())
+@pytest.fixture
+def namespaces(cluster: Cluster) -> Iterator[Mapping[str, str]]:
+    """Give a namespace for each side of a story."""
+    with made_namespace(cluster) as labelled, made_namespace(cluster) as plain:
+        yield dict(zip(SIDES, (labelled, plain), strict=True))
+
+
+@pytest.fixture
+def report() -> Report:
+    return Report()

@@ -1,66 +1,111 @@
-"""What happens to a running Deployment. Each returns at once or when the pods have left; the story counts."""
+"""What happens to the running Deployments of a story. Each returns at once or when the pods have left."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Final
 
 from tests.cluster.cluster import Cluster
-from tests.e2e.workload import NAME, busiest, name_of
+from tests.cluster.pins import NODE
+from tests.e2e.timeline import Watch
+from tests.e2e.workload import NAME, REPLICAS, busiest, name_of
 
-Disruption = Callable[[Cluster, str], None]
+WITH: Final = "with"  # drainhook's label
+WITHOUT: Final = "without"
 
 
-def delete_pod(cluster: Cluster, namespace: str) -> None:
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """Where a story plays: the namespace with the labelled Deployment and the one without label, and their watches."""
+
+    cluster: Cluster
+    namespaces: Mapping[str, str]
+    watches: Mapping[str, Watch]
+
+    def busiest(self) -> list[tuple[str, str]]:
+        """Give the namespace and name of the busiest pod of each side."""
+        return [(space, name_of(busiest(self.cluster, space))) for space in self.namespaces.values()]
+
+
+Disruption = Callable[[Scene], None]
+
+
+def delete_pod(scene: Scene) -> None:
     """Delete one pod of two; the Deployment makes another."""
-    _delete(cluster, namespace)
+    _delete(scene)
 
 
-def restart(cluster: Cluster, namespace: str) -> None:
+def restart(scene: Scene) -> None:
     """Replace all pods."""
-    cluster.kubectl("rollout", "restart", f"deployment/{NAME}", "-n", namespace)
-    cluster.kubectl("rollout", "status", f"deployment/{NAME}", "-n", namespace, "--timeout=180s")
+    for space in scene.namespaces.values():
+        scene.cluster.kubectl("rollout", "restart", f"deployment/{NAME}", "-n", space)
 
 
-def scale_down(cluster: Cluster, namespace: str) -> None:
+def scale_down(scene: Scene) -> None:
     """Go from two pods to one; the cost makes the controller take the busiest."""
-    pod = name_of(busiest(cluster, namespace))
-    cluster.kubectl("annotate", "pod", pod, "-n", namespace, "controller.kubernetes.io/pod-deletion-cost=-1")
-    cluster.kubectl("scale", f"deployment/{NAME}", "-n", namespace, "--replicas=1")
+    for space, pod in scene.busiest():
+        scene.cluster.kubectl("annotate", "pod", pod, "-n", space, "controller.kubernetes.io/pod-deletion-cost=-1")
+        _scale(scene, space, 1)
 
 
-def evict(cluster: Cluster, namespace: str) -> None:
-    """Evict one pod, as a node drain and an autoscaler do."""
-    pod = name_of(busiest(cluster, namespace))
-    eviction = {
-        "apiVersion": "policy/v1",
-        "kind": "Eviction",
-        "metadata": {"name": pod, "namespace": namespace},
-    }
-    path = f"/api/v1/namespaces/{namespace}/pods/{pod}/eviction"
-    cluster.kubectl("create", "--raw", path, "-f", "-", stdin=json.dumps(eviction))
+def scale_up(scene: Scene) -> None:
+    """Go back to all pods."""
+    for space in scene.namespaces.values():
+        _scale(scene, space, REPLICAS)
 
 
-def cut_grace(cluster: Cluster, namespace: str) -> None:
+def evict(scene: Scene) -> None:
+    """Evict one pod, as an autoscaler does."""
+    for space, pod in scene.busiest():
+        metadata = {"name": pod, "namespace": space}
+        eviction = json.dumps({"apiVersion": "policy/v1", "kind": "Eviction", "metadata": metadata})
+        path = f"/api/v1/namespaces/{space}/pods/{pod}/eviction"
+        scene.cluster.kubectl("create", "--raw", path, "-f", "-", stdin=eviction)
+
+
+def drain_node(scene: Scene) -> None:
+    """Evict all pods of the story and wait until they have gone; there is no other node for new ones."""
+    scene.cluster.kubectl("drain", NODE, f"--pod-selector=app={NAME}", "--timeout=150s")
+
+
+def uncordon(scene: Scene) -> None:
+    """Let the node take pods again."""
+    scene.cluster.kubectl("uncordon", NODE)
+
+
+def kill_engine(scene: Scene) -> None:
+    """Let the busiest server stop listening while its process lives; the liveness probe finds it."""
+    for space, pod in scene.busiest():
+        scene.cluster.kubectl("exec", pod, "-n", space, "-c", "server", "--", "sh", "-c", "kill -USR1 1")
+
+
+def restart_kubelet(scene: Scene) -> None:
+    """Delete one pod and restart the kubelet while its hook runs."""
+    _delete(scene)
+    scene.watches[WITH].wait_hook()
+    scene.cluster.restart_kubelet()
+
+
+def cut_grace(scene: Scene) -> None:
     """Delete one pod with a grace period that is shorter than a stream."""
-    _delete(cluster, namespace, "--grace-period=1")
+    _delete(scene, "--grace-period=1")
 
 
-def force_delete(cluster: Cluster, namespace: str) -> None:
+def force_delete(scene: Scene) -> None:
     """Delete one pod without any grace period."""
-    _delete(cluster, namespace, "--grace-period=0", "--force")
+    _delete(scene, "--grace-period=0", "--force")
 
 
-def _delete(cluster: Cluster, namespace: str, *options: str) -> None:
-    pod = name_of(busiest(cluster, namespace))
-    cluster.kubectl("delete", "pod", pod, "-n", namespace, "--wait=false", *options)
+def nothing(_scene: Scene) -> None:
+    """Leave all as it is."""
 
 
-PROMISED: Final[dict[str, Disruption]] = {
-    "pod-delete": delete_pod,
-    "rollout-restart": restart,
-    "scale-down": scale_down,
-    "eviction": evict,
-}
-LIMITS: Final[dict[str, Disruption]] = {"grace-cut": cut_grace, "force-delete": force_delete}
+def _delete(scene: Scene, *options: str) -> None:
+    for space, pod in scene.busiest():
+        scene.cluster.kubectl("delete", "pod", pod, "-n", space, "--wait=false", *options)
+
+
+def _scale(scene: Scene, space: str, replicas: int) -> None:
+    scene.cluster.kubectl("scale", f"deployment/{NAME}", "-n", space, f"--replicas={replicas}")

@@ -16,6 +16,8 @@ _KINDS = "mutatingwebhookconfiguration,validatingwebhookconfiguration"
 
 def install(cluster: Cluster) -> None:
     """Apply the overlay and wait until both replicas serve and both configurations hold the CA."""
+    if _is_leaving(cluster):  # of an earlier run
+        cluster.kubectl("wait", "--for=delete", f"namespace/{names.SYSTEM_NAMESPACE}", "--timeout=90s")
     cluster.kubectl("apply", "-k", str(OVERLAY))
     target = f"deployment/{names.SERVICE}"
     cluster.kubectl("rollout", "status", target, "-n", names.SYSTEM_NAMESPACE, "--timeout=90s")
@@ -42,6 +44,11 @@ def command(cluster: Cluster, *words: str, stdin: str = "") -> subprocess.Comple
     return subprocess.run(
         line, input=stdin, capture_output=True, text=True, check=False, timeout=120, env=environment, cwd=ROOT
     )
+
+
+def _is_leaving(cluster: Cluster) -> bool:
+    words = ("get", "namespace", names.SYSTEM_NAMESPACE, "--ignore-not-found", "-o", "jsonpath={.status.phase}")
+    return cluster.kubectl(*words) == "Terminating"
 
 
 def _has_authority(cluster: Cluster) -> bool:

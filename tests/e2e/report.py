@@ -1,49 +1,83 @@
-"""Results of the stories as files below build/e2e: result.json (rows), timeline-….json (records of ended pods)."""
+"""Results of the stories as files below build/e2e: result.json (rows), timeline-….json (records of ended pods).
+
+Stories are told by several processes, so each writes rows of its own; `merge` makes one file of them.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from tests.cluster.pins import ROOT
+from tests.e2e.disruptions import WITH
+from tests.e2e.story import Story, Told
 
-FOLDER = ROOT / "build/e2e"
-_COLUMNS = ("sent", "reused", "completed", "refused", "lost")
+FOLDER: Final = ROOT / "build/e2e"
+_FIGURES: Final = ("sent", "reused", "completed", "refused", "lost")
+_PLAIN: Final = "no hook: SIGTERM cuts the streams"
+Row = Mapping[str, Any]
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Report:
-    """Rows and time lines of one run."""
+    """The files of one run."""
 
     folder: Path = FOLDER
-    rows: list[dict[str, Any]] = field(default_factory=list)
 
-    def add(self, story: str, counts: Mapping[str, Mapping[str, Any]], *, drainhook: bool, expected_loss: str) -> None:
-        """Add one row per client and write all rows; `expected_loss` says why, empty where none is promised."""
-        for client, count in counts.items():
-            row = {"story": story, "client": client, "with_drainhook": drainhook, **count}
-            self.rows.append({**row, "expected_loss": expected_loss or None})
-        self._write("result.json", self.rows)
+    def add(self, story: Story, told: Mapping[str, Told]) -> None:
+        """Write a story: a row per side and client, a record per ended pod."""
+        rows = [row for side, one in told.items() for row in _rows(story, side, one)]
+        records = [{"with_drainhook": side == WITH, **one} for side in told for one in told[side].records]
+        self._write(f"rows-{story.name}.json", rows)
+        self._write(f"timeline-{story.name}.json", records)
 
-    def add_timeline(self, story: str, records: Sequence[Mapping[str, Any]]) -> None:
-        """Write the time lines of a story's pods."""
-        self._write(f"timeline-{story}.json", records)
+    def merge(self) -> list[Row]:
+        """Make result.json of the rows of all stories, and give them."""
+        parts = sorted(self.folder.glob("rows-*.json"))
+        rows = [row for part in parts for row in json.loads(part.read_text())]
+        self._write("result.json", rows)
+        return rows
 
-    def table(self) -> str:
-        """Give the rows as the table that documents show."""
-        lines = [f"{'story':<18} {'client':<6} {'hook':<5} " + " ".join(f"{name:>9}" for name in _COLUMNS)]
-        for row in self.rows:
-            figures = " ".join(f"{row[name]:>9}" for name in _COLUMNS)
-            lines.append(f"{row['story']:<18} {row['client']:<6} {_yes(on=row['with_drainhook']):<5} {figures}")
-        return "\n".join(lines)
+    def ended(self) -> int:
+        """Give how many pods and servers ended under load."""
+        return sum(len(json.loads(part.read_text())) for part in self.folder.glob("timeline-*.json"))
+
+    def clear(self) -> None:
+        """Remove what an earlier run wrote."""
+        for old in self.folder.glob("*.json"):
+            old.unlink()
 
     def _write(self, name: str, content: object) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
         (self.folder / name).write_text(json.dumps(content, indent=1) + "\n")
 
 
-def _yes(*, on: bool) -> str:
-    return "yes" if on else "no"
+def table(rows: Iterable[Row]) -> str:
+    """Give the rows as the table that documents show."""
+    lines = [
+        f"{'story':<18} {'client':<6} {'hook':<5} " + " ".join(f"{name:>9}" for name in _FIGURES) + "  expected loss"
+    ]
+    for row in rows:
+        figures = " ".join(f"{row[name]:>9}" for name in _FIGURES)
+        hook = "yes" if row["with_drainhook"] else "no"
+        why = row["expected_loss"] if row["with_drainhook"] and row["expected_loss"] else ""
+        lines.append(f"{row['story']:<18} {row['client']:<6} {hook:<5} {figures}  {why}".rstrip())
+    return "\n".join(lines)
+
+
+def _rows(story: Story, side: str, told: Told) -> Iterable[Row]:
+    protected = side == WITH
+    plain = _PLAIN if story.cuts else ""
+    for client, count in told.counts.items():
+        why = story.expected_loss or ("" if protected else plain)
+        yield {
+            "story": story.name,
+            "client": client,
+            "with_drainhook": protected,
+            "ended": len(told.records),
+            **count,
+            "expected_loss": why or None,
+        }

@@ -1,38 +1,124 @@
-"""One story: a Deployment under load, a disruption, the time lines and the fates of all requests."""
+"""One story, told: a Deployment with the label and one without, both under load, and a disruption of both, repeated.
+
+What the stories are stands in stories.py, what must come out of them in the tests.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Final
 
 from tests.cluster.cluster import Cluster
 from tests.cluster.objects import Json
-from tests.e2e.disruptions import Disruption
-from tests.e2e.timeline import Watch
-from tests.e2e.traffic import Traffic
-from tests.e2e.workload import STREAM_SECONDS, roll_out, wait_ready
+from tests.e2e import proxy
+from tests.e2e.disruptions import WITH, WITHOUT, Disruption, Scene, delete_pod, nothing
+from tests.e2e.load import Lane
+from tests.e2e.timeline import Record, Watch
+from tests.e2e.traffic import Count, Traffic
+from tests.e2e.workload import create, wait_ready, workload
+
+CLIENTS: Final = ("new", "pool", "nginx")
+SIDES: Final = (WITH, WITHOUT)
+STREAM_SECONDS: Final = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """What happens to which pods. Without `expected_loss` no request of a labelled Deployment may be lost."""
+
+    name: str
+    server: Json
+    disrupt: Disruption = delete_pod
+    restore: Disruption = nothing  # after the pods have gone
+    backend: str = "llamacpp"
+    annotations: Json = field(default_factory=dict)
+    pod: Json = field(default_factory=dict)  # more of the pod's spec
+    ended: int = 1  # pods of each side
+    restarts: bool = False  # the server is restarted, no pod goes
+    cuts: bool = True  # without the label the server cuts its streams
+    hook_end: str = "idle"  # how each drain script ends; empty where none runs
+    expected_loss: str = ""
+    pauses: bool = True  # pool and proxy pause for longer than an idle window between bursts
+    alone: bool = False  # concerns the whole node
+    short: bool = True  # told in CI too
 
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What came out: counts per client, records of the pods that ended."""
+    """What came out of one side: the count of each client, the records of the pods that ended."""
 
-    counts: dict[str, dict[str, Any]]
-    records: list[dict[str, Any]]
+    counts: Mapping[str, Count]
+    records: list[Record]
 
     def total(self, fate: str) -> int:
-        """Give how many requests of both clients had a fate."""
+        """Give how many requests of all clients had a fate."""
         return sum(count[fate] for count in self.counts.values())
 
 
-def tell(cluster: Cluster, made: Json, disruption: Disruption, ended: int, seconds: float = STREAM_SECONDS) -> Told:
-    """Run the story; `ended` is how many pods the disruption ends."""
-    namespace = made["metadata"]["namespace"]
-    address = roll_out(cluster, made)
-    with Watch(cluster, namespace) as watch, Traffic(cluster, address, seconds) as traffic:
-        traffic.wait_for_streams()
-        disruption(cluster, namespace)
-        watch.wait_gone(ended)
+def made(story: Story, side: str, namespace: str) -> Json:
+    """Give the Deployment of a side."""
+    backend = story.backend if side == WITH else ""
+    return workload(namespace, story.server, backend=backend, annotations=story.annotations, **story.pod)
+
+
+def tell(cluster: Cluster, story: Story, namespaces: Mapping[str, str], rounds: int) -> dict[str, Told]:
+    """Run the story so many times under one load and give what came out of each side."""
+    lanes = _stage(cluster, story, namespaces)
+    records: dict[str, list[Record]] = {side: [] for side in SIDES}
+    with Traffic(cluster, lanes) as traffic:
+        for number in range(rounds):
+            with _scene(cluster, namespaces) as scene:
+                traffic.wait_for_streams()
+                _disrupt(story, scene)
+                for side, watch in scene.watches.items():
+                    records[side] += [{"round": number, **record} for record in watch.records()]
+        traffic.wait_for_streams()  # the clients go on, whatever became of their connections
+        counts = traffic.finish()
+    return {side: Told({client: counts[f"{side}/{client}"] for client in CLIENTS}, records[side]) for side in SIDES}
+
+
+def _stage(cluster: Cluster, story: Story, namespaces: Mapping[str, str]) -> list[Lane]:
+    """Bring up both sides with their proxies and give the clients of both."""
+    targets = {}
+    for side, namespace in namespaces.items():
+        targets[side] = create(cluster, made(story, side, namespace))
+        proxy.create(cluster, namespace, targets[side])
+    lanes = []
+    for side, namespace in namespaces.items():
         wait_ready(cluster, namespace)
-        traffic.wait_for_streams(bursts=2)  # the pool goes on, whatever became of its connections
-        return Told(traffic.finish(), watch.records())
+        cluster.wait_for(f"http://{targets[side]}{story.server['readinessProbe']['httpGet']['path']}")
+        lanes += _lanes(story, side, targets[side], proxy.wait(cluster, namespace))
+    return lanes
+
+
+def _lanes(story: Story, side: str, target: str, by_proxy: str) -> list[Lane]:
+    """Give the three clients of a side: connections of its own, kept ones, and the proxy's kept ones."""
+    steady = Lane(f"{side}/new", target, STREAM_SECONDS, workers=1, keeps=False, bursts=False)
+    pool = Lane(f"{side}/pool", target, STREAM_SECONDS, workers=2, keeps=True, bursts=story.pauses)
+    proxied = Lane(f"{side}/nginx", by_proxy, STREAM_SECONDS, workers=2, keeps=False, bursts=story.pauses)
+    return [steady, pool, proxied]
+
+
+@contextmanager
+def _scene(cluster: Cluster, namespaces: Mapping[str, str]) -> Iterator[Scene]:
+    with ExitStack() as stack:
+        watches = {side: stack.enter_context(Watch(cluster, space)) for side, space in namespaces.items()}
+        yield Scene(cluster, namespaces, watches)
+
+
+def _disrupt(story: Story, scene: Scene) -> None:
+    try:
+        story.disrupt(scene)
+        for watch in scene.watches.values():
+            (watch.wait_restarted if story.restarts else watch.wait_gone)(story.ended)
+    finally:
+        story.restore(scene)
+    for space in scene.namespaces.values():
+        wait_ready(scene.cluster, space)
+
+
+def summary(told: Mapping[str, Told]) -> dict[str, Any]:
+    """Give the counts of both sides, for the message of a failed test."""
+    return {side: dict(one.counts) for side, one in told.items()}

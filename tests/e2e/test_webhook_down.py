@@ -11,7 +11,7 @@ from tests.e2e import product
 from tests.e2e.workload import llama, pods, roll_out, workload
 from webhook import names
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.alone]
 
 
 @pytest.fixture

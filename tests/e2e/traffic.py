@@ -1,4 +1,4 @@
-"""Load on a Service while a story runs, and the count of what became of its requests."""
+"""Load on Services while a story runs, and the count of what became of its requests."""
 
 from __future__ import annotations
 
@@ -6,25 +6,32 @@ import json
 import os
 import sys
 from collections import Counter
-from typing import Any, Self
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any, Final, Self
 
 from tests.cluster.cluster import Cluster
 from tests.cluster.pins import ROOT
 from tests.e2e.lines import Lines
-from tests.e2e.load import WORKERS
+from tests.e2e.load import Lane
 
-CLIENTS = ("new", "pool")
-FATES = ("completed", "refused", "lost")
+FATES: Final = ("completed", "refused", "lost")
+_BURST_SECONDS: Final = 180  # a stream may take long on a busy machine
+
+Count = Mapping[str, Any]  # sent, reused, a figure per fate, and why
 
 
 class Traffic:
-    """Streams through a Service; `with` starts and ends them."""
+    """Streams of several lanes; `with` starts and ends them."""
 
-    def __init__(self, cluster: Cluster, address: str, seconds: float) -> None:
-        """Remember whom to ask; `seconds` is how long one stream takes on an idle server."""
-        words = [sys.executable, "-m", "tests.e2e.load", address, str(seconds)]
+    def __init__(self, cluster: Cluster, lanes: Sequence[Lane]) -> None:
+        """Remember whom to ask."""
+        words = [sys.executable, "-m", "tests.e2e.load", json.dumps([asdict(lane) for lane in lanes])]
         self._command = [*cluster.inside, *words]
-        self._lines: Lines | None = None
+        self._lanes = lanes
+        self._seen = 0  # lines that `_events` has read
+        self._events: list[dict[str, Any]] = []
+        self._lines: Lines
 
     def __enter__(self) -> Self:
         """Start the load."""
@@ -33,36 +40,40 @@ class Traffic:
 
     def __exit__(self, *error: object) -> None:
         """End the load if `finish` was not reached."""
-        if self._lines is not None:
-            self._lines.__exit__(*error)
+        self._lines.__exit__(*error)
 
-    def events(self, name: str, client: str) -> list[dict[str, Any]]:
-        """Give the lines of one kind so far."""
-        assert self._lines is not None
-        said = [json.loads(line) for _, line in list(self._lines.seen)]
-        return [event for event in said if event["event"] == name and event["client"] == client]
+    def wait_for_streams(self) -> None:
+        """Return in the middle of a new burst: every bursting lane streams, or each lane where none is bursting."""
+        last = max((event["burst"] for event in self._read()), default=0)
+        lanes = [lane for lane in self._lanes if lane.bursts] or self._lanes
 
-    def wait_for_streams(self, bursts: int = 1, seconds: float = 90) -> None:
-        """Return while streams of both clients are under way: in the middle of a burst of the pool."""
-        assert self._lines is not None
-        wanted = WORKERS * (2 * bursts - 1)  # two requests of each worker in a burst: the last burst's first ones
+        def under_way(_seen: object) -> bool:
+            return all(self._under_way(lane, last) for lane in lanes)
 
-        def in_burst(_seen: object) -> bool:
-            return len(self.events("streaming", "pool")) >= wanted and len(self.events("ended", "new")) >= WORKERS
+        self._lines.wait_for(under_way, "streams of all clients", _BURST_SECONDS)
 
-        self._lines.wait_for(in_burst, "streams of both clients", seconds)
-
-    def finish(self, seconds: float = 100) -> dict[str, dict[str, Any]]:
-        """Stop sending, wait for the last answer, and give per client the counts and why requests failed."""
-        assert self._lines is not None
-        code = self._lines.close_input(seconds)
+    def finish(self) -> dict[str, Count]:
+        """Stop sending, wait for the last answer, and give the count of each lane."""
+        code = self._lines.close_input(_BURST_SECONDS)
         assert code == 0, f"the load client ended with {code}"
-        return {client: self._count(client) for client in CLIENTS}
+        return {lane.name: self._count(lane) for lane in self._lanes}
 
-    def _count(self, client: str) -> dict[str, Any]:
-        ended = self.events("ended", client)
-        assert ended, f"no request was sent by {client}: the story shows nothing"
-        fates = Counter(event["fate"] for event in ended)
+    def _under_way(self, lane: Lane, last: int) -> bool:
+        events = [event for event in self._read() if event["lane"] == lane.name]
+        fresh = [event for event in events if event["burst"] > last or not lane.bursts]
+        return sum(1 if event["event"] == "streaming" else -event["streamed"] for event in fresh) > 0
+
+    def _count(self, lane: Lane) -> Count:
+        ended = [event for event in self._read() if event["lane"] == lane.name and event["event"] == "ended"]
+        assert ended, f"no request was sent by {lane.name}: the story shows nothing"
+        fates = Counter(event["name"] for event in ended)
         why = Counter(event["why"] for event in ended if event["why"])
         reused = sum(event["reused"] for event in ended)
-        return {"sent": len(ended), **{fate: fates[fate] for fate in FATES}, "reused": reused, "why": dict(why)}
+        return {"sent": len(ended), "reused": reused, **{fate: fates[fate] for fate in FATES}, "why": dict(why)}
+
+    def _read(self) -> list[dict[str, Any]]:
+        """Give all events so far; a line is read once."""
+        fresh = self._lines.seen[self._seen :]
+        self._seen += len(fresh)
+        self._events += [json.loads(line) for _, line in fresh]
+        return self._events

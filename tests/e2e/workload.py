@@ -2,49 +2,76 @@
 
 from __future__ import annotations
 
+import copy
 import re
-from typing import Any
+from typing import Any, Final
 
 from tests.cluster import recipes
 from tests.cluster.cluster import Cluster
 from tests.cluster.objects import Json, container, deployment, service
 from webhook import names
 
-NAME = "app"
-BUDGET = {names.SETTLE: "3", names.DRAIN: "30"}
-STREAM_SECONDS = 2.0
-_GAUGES = re.compile(r"^(?:llamacpp:requests_processing|inflight_requests) (\S+)", re.MULTILINE)
+NAME: Final = "app"
+BUDGET: Final = {names.SETTLE: "3", names.DRAIN: "30"}
+GRACE_SECONDS: Final = 48  # settle and drain from above, and the reserve of 15 s of the profiles used here
+REPLICAS: Final = 2
+_GAUGES: Final = re.compile(
+    r"^(?:llamacpp:requests_processing|inflight_requests|vllm:num_requests_running\S*) (\S+)", re.MULTILINE
+)
 
 
 def llama(**fields: Any) -> Json:
-    """Give llama.cpp's server; without a hook it ends at once on SIGTERM and cuts its streams."""
-    return container(recipes.LLAMA, 8080, "/health", args=["--metrics", "-np", "4"], **fields)
+    """Give llama.cpp's server; without a hook it ends at once on SIGTERM and cuts its streams.
+
+    The limit of its CPU keeps the stories that run at the same time from slowing each other.
+    """
+    limits = {"resources": {"requests": {"cpu": "50m"}, "limits": {"cpu": "250m"}}}
+    return container(recipes.LLAMA, 8080, "/health", args=["--metrics", "-np", "8"], **{**limits, **fields})
 
 
-def workload(namespace: str, server: Json, *, backend: str = "", annotations: Json | None = None) -> Json:
-    """Give a Deployment of two pods; `backend` labels the template and sets the short budget of the stories."""
-    made = deployment(NAME, namespace, [server], replicas=2)
+def fastapi(image: str = recipes.FASTAPI_APP, *options: str, **environment: str) -> Json:
+    """Give a FastAPI application under uvicorn, which keeps connections and lets streams end on SIGTERM."""
+    words = ["python3", "-m", "uvicorn", "streaming:app", "--host", "0.0.0.0", "--port", "8000"]  # noqa: S104
+    pairs = [{"name": name, "value": value} for name, value in environment.items()]
+    return container(image, 8000, "/readyz", command=[*words, *options], env=pairs)
+
+
+def workload(namespace: str, server: Json, *, backend: str = "", annotations: Json | None = None, **pod: Any) -> Json:
+    """Give a Deployment of two pods; `backend` labels the template and sets the short budget of the stories.
+
+    `pod` adds fields to the pod's spec; containers are added after the server.
+    """
+    others = pod.pop("containers", [])
+    made = copy.deepcopy(deployment(NAME, namespace, [server, *others], REPLICAS))
+    template = made["spec"]["template"]
+    template["spec"].update(copy.deepcopy(pod))
     if backend:
-        metadata = made["spec"]["template"]["metadata"]
-        metadata["labels"][names.BACKEND] = backend
-        metadata["annotations"] = {**BUDGET, **(annotations or {})}
+        template["metadata"]["labels"][names.BACKEND] = backend
+        template["metadata"]["annotations"] = {**BUDGET, **(annotations or {})}
     return made
 
 
-def roll_out(cluster: Cluster, made: Json) -> str:
-    """Create the Deployment and its Service, wait until both serve, and give the Service's address."""
+def create(cluster: Cluster, made: Json) -> str:
+    """Create the Deployment and its Service, and give the Service's address."""
     namespace = made["metadata"]["namespace"]
     cluster.apply(made, service(NAME, namespace))
-    wait_ready(cluster, namespace)
-    address = cluster.get("service", NAME, "-n", namespace)["spec"]["clusterIP"]
-    server = made["spec"]["template"]["spec"]["containers"][0]
-    cluster.wait_for(f"http://{address}{server['readinessProbe']['httpGet']['path']}")
-    return str(address)
+    return address_of(cluster, namespace)
 
 
-def wait_ready(cluster: Cluster, namespace: str) -> None:
+def roll_out(cluster: Cluster, made: Json) -> None:
+    """Create the Deployment and its Service, and wait until all pods are ready."""
+    create(cluster, made)
+    wait_ready(cluster, made["metadata"]["namespace"])
+
+
+def address_of(cluster: Cluster, namespace: str, name: str = NAME) -> str:
+    """Give the address of a Service."""
+    return str(cluster.get("service", name, "-n", namespace)["spec"]["clusterIP"])
+
+
+def wait_ready(cluster: Cluster, namespace: str, name: str = NAME) -> None:
     """Return when the rollout is done."""
-    cluster.kubectl("rollout", "status", f"deployment/{NAME}", "-n", namespace, "--timeout=180s")
+    cluster.kubectl("rollout", "status", f"deployment/{name}", "-n", namespace, "--timeout=240s")
 
 
 def pods(cluster: Cluster, namespace: str) -> list[Json]:
@@ -60,7 +87,7 @@ def busiest(cluster: Cluster, namespace: str) -> Json:
 
 def _in_flight(cluster: Cluster, pod: Json) -> float:
     port = pod["spec"]["containers"][0]["ports"][0]["containerPort"]
-    page = cluster.run("curl", "-s", "--max-time", "5", f"http://{pod['status']['podIP']}:{port}/metrics").stdout
+    page = cluster.run("curl", "-s", "--max-time", "0.5", f"http://{pod['status']['podIP']}:{port}/metrics").stdout
     return sum(float(value) for value in _GAUGES.findall(page))
 
 

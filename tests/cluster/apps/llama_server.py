@@ -4,6 +4,8 @@
 In a container this is the first process, for which the kernel ignores SIGTERM unless it is handled. It is handled so:
 the process ends at once with 143 and cuts every stream, as any program does that knows no SIGTERM. (The stand-alone
 llama-server cuts its streams too, but 31 s later or never: docs/testing.md.)
+
+SIGUSR1 makes it a dead engine: the process lives, nothing listens any more, all connections are gone.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from __future__ import annotations
 import argparse
 import os
 import signal
+import sys
 import types
 
 import xllamacpp
@@ -50,10 +53,17 @@ def _stop(number: int, _frame: types.FrameType | None) -> None:
     os._exit(128 + number)
 
 
+def _die(_number: int, _frame: types.FrameType | None) -> None:
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+    wait = "import signal; signal.sigwait({signal.SIGTERM})"
+    os.execv(sys.executable, [sys.executable, "-c", wait])  # noqa: S606 (no shell is wanted)
+
+
 def main() -> None:
     """Serve until a signal ends the process."""
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, _stop)
+    signal.signal(signal.SIGUSR1, _die)
     server = xllamacpp.Server(_parameters(_arguments()))
     print(f"listening on {server.listening_address}", flush=True)
     while True:

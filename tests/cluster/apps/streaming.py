@@ -1,23 +1,28 @@
 """A plain FastAPI application that streams chat completions, as a team would write one; it knows nothing of draining.
 
 Tokens come at TOKENS_PER_SECOND (default 50). HANG_METRICS=1 makes its metrics page accept and never answer.
+DRAIN_ENDPOINT=1 adds /drain, which answers when nothing is in flight any more.
 On SIGTERM uvicorn refuses new connections and lets streams end.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 from collections.abc import AsyncIterator
 
-from fastapi import FastAPI
+from fastapi import FastAPI, Request
 from fastapi.responses import PlainTextResponse, StreamingResponse
 from pydantic import BaseModel
 
 PAUSE_SECONDS = 1 / float(os.environ.get("TOKENS_PER_SECOND", "50"))
 app = FastAPI()
 running: set[int] = set()
+peers: set[str] = set()
+idle = asyncio.Event()
+idle.set()
 
 
 class Ask(BaseModel):
@@ -41,20 +46,39 @@ async def metrics() -> PlainTextResponse:
 
 
 @app.post("/v1/chat/completions")
-async def complete(ask: Ask) -> StreamingResponse:
-    """Stream as many tokens as were asked for, then the final event."""
-    return StreamingResponse(_tokens(ask.max_tokens), media_type="text/event-stream")
+async def complete(ask: Ask, request: Request) -> StreamingResponse:
+    """Stream as many tokens as were asked for, then the final event; a header tells whether the connection is kept."""
+    peer = str(request.client)
+    headers = {"X-Connection-Used": "yes" if peer in peers else "no"}
+    peers.add(peer)
+    return StreamingResponse(_tokens(ask.max_tokens), media_type="text/event-stream", headers=headers)
+
+
+async def drain(settle: float, wait: float) -> PlainTextResponse:
+    """Answer after the settle time when nothing is in flight, at the latest when `wait` seconds more are over."""
+    await asyncio.sleep(settle)
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(wait):
+            await idle.wait()
+    return PlainTextResponse(f"in flight {len(running)}\n")
+
+
+if os.environ.get("DRAIN_ENDPOINT"):
+    app.get("/drain")(drain)
 
 
 async def _tokens(count: int) -> AsyncIterator[str]:
     token = object()
     running.add(id(token))
+    idle.clear()
     try:
         for number in range(count):
             yield f"data: {json.dumps({'choices': [{'index': 0, 'delta': {'content': f'{number} '}}]})}\n\n"
             await asyncio.sleep(PAUSE_SECONDS)
-        # llama.cpp's last event: the server's own count, by which a client knows that nothing is missing.
-        end = {"choices": [{"index": 0, "delta": {}, "finish_reason": "length"}], "timings": {"predicted_n": count}}
-        yield f"data: {json.dumps(end)}\n\ndata: [DONE]\n\n"
+        yield f"data: {json.dumps({'choices': [{'index': 0, 'delta': {}, 'finish_reason': 'length'}]})}\n\n"
+        # The server's own count, by which a client knows that nothing is missing.
+        yield f"data: {json.dumps({'choices': [], 'usage': {'completion_tokens': count}})}\n\ndata: [DONE]\n\n"
     finally:
         running.discard(id(token))
+        if not running:
+            idle.set()

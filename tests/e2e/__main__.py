@@ -1,0 +1,77 @@
+"""`python -m tests.e2e`: installs drainhook, tells all stories, some at a time, and prints what became of all requests.
+
+Stories of the whole node or of the webhook run alone, at the end. Exit code 1 where one failed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+from tests.cluster.cluster import Cluster
+from tests.cluster.errors import ClusterError
+from tests.cluster.pins import ROOT
+from tests.e2e import product
+from tests.e2e.report import FOLDER, Report, table
+
+_PYTEST: Final = [sys.executable, "-m", "pytest", "tests/e2e", "-q", "-p", "no:cacheprovider"]
+_NO_TEST: Final = 5  # pytest's code where none was selected
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Tell the stories and return the exit code."""
+    options = _options(arguments)
+    report = Report()
+    report.clear()
+    began = time.monotonic()
+    try:
+        cluster = Cluster.attach()
+        stays = product.is_installed(cluster)
+        try:
+            product.install(cluster)
+            failed = _tell(options)
+        finally:
+            if not stays:
+                product.uninstall(cluster)
+    except ClusterError as error:
+        print(error, file=sys.stderr)
+        return 2
+    rows = report.merge()
+    print("\n" + table(rows))
+    print(f"\n{_totals(rows)}, {report.ended()} endings under load in {(time.monotonic() - began) / 60:.1f} min")
+    print(f"rows: {(FOLDER / 'result.json').relative_to(ROOT)}, time lines beside it")
+    return 1 if failed else 0
+
+
+def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m tests.e2e", description=__doc__)
+    parser.add_argument("--rounds", type=int, default=3, help="how often each disruption is repeated (3)")
+    parser.add_argument("--short", action="store_true", help="leave out what is only for the long forms")
+    parser.add_argument("--jobs", type=int, default=2, help="stories at a time, two namespaces each (2)")
+    parser.add_argument("--engine", choices=["vllm"], help="the story of this engine only; it is made ready first")
+    parser.add_argument("-k", default="", help="only the stories that match, as for pytest")
+    return parser.parse_args(arguments)
+
+
+def _tell(options: argparse.Namespace) -> bool:
+    """Run pytest for those that may run together, then for the others; say whether any failed or none was told."""
+    words = [*_PYTEST, f"--rounds={options.rounds}", *["--short"] * options.short, *["-k", options.k] * bool(options.k)]
+    together = ["-n", str(options.jobs), "--dist=load", "--maxschedchunk=1", "-m", "e2e and not alone and not vllm"]
+    runs = [["-m", options.engine]] if options.engine else [together, ["-m", "alone"]]
+    codes = [subprocess.run([*words, *more], cwd=ROOT, check=False).returncode for more in runs]
+    return any(code not in (0, _NO_TEST) for code in codes) or set(codes) == {_NO_TEST}
+
+
+def _totals(rows: Iterable[Any]) -> str:
+    sent = sum(row["sent"] for row in rows)
+    lost = sum(row["lost"] for row in rows if row["with_drainhook"] and not row["expected_loss"])
+    plain = sum(row["lost"] for row in rows if not row["with_drainhook"])
+    return f"{sent} requests; lost with drainhook where it promises none: {lost}; without drainhook: {plain}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
