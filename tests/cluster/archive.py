@@ -10,7 +10,8 @@ import io
 import json
 import platform
 import tarfile
-from collections.abc import Iterable, Sequence
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -31,6 +32,15 @@ class Image:
     user: str = ""
     folder: str = "/"
     entrypoint: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What an archive holds of an image: names, user, and the path of each layer by digest, the lowest first."""
+
+    names: tuple[str, ...]
+    user: str
+    layers: Mapping[str, str]
 
 
 @dataclass(slots=True)
@@ -99,6 +109,27 @@ def _describe(image: Image, blobs: _Blobs) -> tuple[dict[str, Any], dict[str, An
     return {"mediaType": kind, **blobs.add(manifest), "annotations": names}, docker
 
 
+def read(path: Path) -> list[Content]:
+    """Give what a docker-archive holds; nothing of one that is an OCI layout alone."""
+    with tarfile.open(path) as tar:
+        if "manifest.json" not in tar.getnames():
+            return []
+        return [_content(tar, entry) for entry in _json(tar, "manifest.json")]
+
+
+def compressed_bytes(path: Path, layers: Iterable[str]) -> int:
+    """Give the size of some layers of an archive as a registry would keep them."""
+    size = 0
+    with tarfile.open(path) as tar:
+        for name in layers:
+            content = tar.extractfile(name)
+            packer = zlib.compressobj(wbits=31)  # gzip
+            while content and (part := content.read(1 << 20)):
+                size += len(packer.compress(part))
+            size += len(packer.flush())
+    return size
+
+
 def write_layer(folders: Iterable[Path], out: Path) -> None:
     """Write the content of folders as one layer, owned by root and without times, so that it is the same each time."""
     draft = out.with_suffix(".draft")
@@ -121,6 +152,17 @@ def _config(image: Image, digests: list[str]) -> dict[str, Any]:
         "rootfs": {"type": "layers", "diff_ids": digests},
         "history": [{"created_by": "tests/cluster"} for _ in digests],
     }
+
+
+def _content(tar: tarfile.TarFile, entry: dict[str, Any]) -> Content:
+    config = _json(tar, entry["Config"])
+    layers = dict(zip(config["rootfs"]["diff_ids"], entry["Layers"], strict=True))
+    return Content(tuple(entry["RepoTags"] or ()), config["config"].get("User", ""), layers)
+
+
+def _json(tar: tarfile.TarFile, name: str) -> Any:
+    content = tar.extractfile(name)
+    return json.load(content) if content else None
 
 
 def _path(blob: dict[str, Any]) -> str:

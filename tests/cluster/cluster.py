@@ -118,6 +118,10 @@ class Cluster:
         """Import image archives (OCI or docker) into the node."""
         node.load(self.places, archives)
 
+    def archive_of(self, image: str) -> Path | None:
+        """Give the archive that an image of the node came from: `dockerfile-….tar` is built from the Dockerfile."""
+        return node.archive_of(self.places, image)
+
     def restart_kubelet(self, sign: signal.Signals = signal.SIGTERM) -> None:
         """End the kubelet and start it again, as its update does; the pods go on."""
         processes.end(self.places, node.KUBELET, sign)

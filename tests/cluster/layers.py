@@ -68,7 +68,7 @@ class Layers:
                 (content / "bin" / name).symlink_to("busybox")
             _add_users(content)
 
-        return self.cached("busybox", [_digest(program)], make)
+        return self.cached("busybox", [digest(program)], make)
 
     def debian(self, packages: Sequence[str], suite: str = "") -> Path:
         """Debian packages of this machine's release, or of another suite, and all that they depend on, unpacked."""
@@ -94,14 +94,14 @@ class Layers:
 
     def wheel(self, base: Path, root: Path, contents: Sequence[str]) -> Path:
         """Build and install the project's own wheel from its checkout; `contents` names what goes into it."""
-        files = sorted(path for name in contents for path in _files(root / name))
+        files = sorted(path for name in contents for path in files_below(root / name))
 
         def make(content: Path) -> None:
             with tempfile.TemporaryDirectory() as wheels:
                 _run(sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "-w", wheels, str(root))
                 _pip(content / SITE, python_of(base), "--no-deps", *map(str, Path(wheels).glob("*.whl")))
 
-        return self.cached("wheel", [base.name, *map(_digest, files)], make)
+        return self.cached("wheel", [base.name, *map(digest, files)], make)
 
     def files(self, kind: str, sources: Mapping[str, Path]) -> Path:
         """Single files by their path in the image, readable and runnable by all."""
@@ -113,7 +113,7 @@ class Layers:
                 shutil.copyfile(source, path)
                 path.chmod(0o755)
 
-        inputs = [f"{name} {_digest(source)}" for name, source in sources.items()]
+        inputs = [f"{name} {digest(source)}" for name, source in sources.items()]
         return self.cached(kind, inputs, make)
 
     def without(self, names: Sequence[str]) -> Path:
@@ -187,11 +187,13 @@ def _add_users(content: Path) -> None:
     (content / "etc/group").write_text("root:x:0:\nwww-data:x:33:\nnogroup:x:65534:\n")
 
 
-def _files(path: Path) -> list[Path]:
+def files_below(path: Path) -> list[Path]:
+    """Give a file itself, or the files of a folder without what Python compiled."""
     if path.is_file():
         return [path]
     return [entry for entry in path.rglob("*") if entry.is_file() and "__pycache__" not in entry.parts]
 
 
-def _digest(path: Path) -> str:
+def digest(path: Path) -> str:
+    """Give the digest of a file's content."""
     return hashlib.sha256(path.read_bytes()).hexdigest()

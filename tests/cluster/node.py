@@ -5,13 +5,14 @@ The templates stand in configuration/. Which images there are stands in recipes.
 
 from __future__ import annotations
 
+import json
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from string import Template
-from typing import Final
+from typing import Any, Final
 
-from tests.cluster import cgroups, control_plane, namespaces, processes
+from tests.cluster import archive, cgroups, control_plane, namespaces, processes
 from tests.cluster.archive import full_name
 from tests.cluster.errors import ClusterError
 from tests.cluster.pins import CGROUP, CNI_PLUGINS, HERE, NODE, NODE_ADDRESS, POD_RANGE
@@ -32,18 +33,23 @@ def start_containerd(places: Places) -> None:
 
 
 def load(places: Places, archives: Iterable[Path]) -> None:
-    """Import image archives that this node has not yet; pods with imagePullPolicy Never or IfNotPresent find them."""
-    seen = places.state / "imported"
-    seen.touch()
-    for archive in archives:
-        mark = f"{archive} {archive.stat().st_mtime_ns}"
-        if mark in seen.read_text().splitlines():
+    """Import archives unless the node's images are from them; imagePullPolicy Never or IfNotPresent finds them."""
+    for path in archives:
+        mark = [str(path), path.stat().st_mtime_ns]
+        names = [full_name(name) for image in archive.read(path) for name in image.names]
+        known = _imported(places)
+        if names and all(known.get(name) == mark for name in names):
             continue
-        done = _ctr(places, "--namespace", "k8s.io", "images", "import", str(archive))
+        done = _ctr(places, "--namespace", "k8s.io", "images", "import", str(path))
         if done.returncode:
-            raise ClusterError(f"containerd refused the image {archive}: {done.stderr.strip()}")
-        with seen.open("a") as marks:
-            marks.write(f"{mark}\n")
+            raise ClusterError(f"containerd refused the image {path}: {done.stderr.strip()}")
+        _marks(places).write_text(json.dumps({**known, **dict.fromkeys(names, mark)}))
+
+
+def archive_of(places: Places, image: str) -> Path | None:
+    """Give the archive that an image of the node came from."""
+    mark = _imported(places).get(full_name(image))
+    return Path(mark[0]) if mark else None
 
 
 def start(places: Places, binaries: Path) -> None:
@@ -70,6 +76,16 @@ def start_kubelet(places: Places, binaries: Path) -> None:
         "--v=2",
     ]
     namespaces.start(places, KUBELET, [str(binaries / KUBELET), *flags])
+
+
+def _marks(places: Places) -> Path:
+    return places.state / "imported.json"
+
+
+def _imported(places: Places) -> Mapping[str, Any]:
+    """Give the archive and its time by the image that is on the node."""
+    path = _marks(places)
+    return json.loads(path.read_text()) if path.exists() else {}
 
 
 def _is_ready(places: Places, binaries: Path) -> bool:

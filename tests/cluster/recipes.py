@@ -4,10 +4,11 @@
 |---|---|---|
 | drainhook-pause, drainhook-busybox | busybox | sandboxes, small pods |
 | drainhook-base | Debian, its Python, pip, curl | `ARG BASE_IMAGE` of the Dockerfile where no registry is reached |
-| drainhook | the project's wheel and its extras | the webhook without docker or buildah |
+| drainhook | the project's wheel and its extras | the webhook, seconds after an edit; else see dockerfile.py |
 | drainhook-llama | llama.cpp's server, a random model, curl, bash | the real engine |
 | drainhook-llama-server | Debian's llama-server, the same model, curl | its own behaviour on SIGTERM |
 | drainhook-fastapi, drainhook-fastapi-bare | FastAPI, streaming.py; bare: no shell | applications of one's own |
+| drainhook-vllm | the base, libnuma, lscpu; no vLLM | that server, mounted: vllm.py |
 | drainhook-nginx | nginx | a proxy with upstream keep-alive |
 """
 
@@ -19,7 +20,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from tests.cluster import archive
+from tests.cluster import archive, dockerfile
 from tests.cluster.archive import Image
 from tests.cluster.layers import SITE, Layers
 from tests.cluster.pins import FASTAPI, HERE, LLAMA_PACKAGES, LLAMA_SUITE, ROOT, XLLAMACPP
@@ -28,11 +29,12 @@ from tests.cluster.places import Places
 PAUSE: Final = "drainhook-pause:local"
 BUSYBOX: Final = "drainhook-busybox:local"
 BASE: Final = "drainhook-base:local"
-PRODUCT: Final = "drainhook:local"
+PRODUCT: Final = dockerfile.IMAGE
 LLAMA: Final = "drainhook-llama:local"
 LLAMA_SERVER: Final = "drainhook-llama-server:local"
 FASTAPI_APP: Final = "drainhook-fastapi:local"
 FASTAPI_BARE: Final = "drainhook-fastapi-bare:local"
+VLLM: Final = "drainhook-vllm:local"
 NGINX: Final = "drainhook-nginx:local"
 
 Recipe = Callable[[Layers], Image]
@@ -65,8 +67,7 @@ def product(layers: Layers) -> Image:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
     wanted = [*project["dependencies"], *extras["serve"], *extras["cluster"]]
-    contents = ["pyproject.toml", "README.md", "LICENSE", "webhook", "drain_scripts", "manifests"]
-    stack = (debian, layers.python_packages(debian, wanted), layers.wheel(debian, ROOT, contents))
+    stack = (debian, layers.python_packages(debian, wanted), layers.wheel(debian, ROOT, dockerfile.contents()))
     program = ("python3", "-m", "webhook")  # as in the Dockerfile: manifests give the words after it
     return Image(PRODUCT, stack, ("serve",), (_PYTHONPATH,), user="65532:65532", entrypoint=program)
 
@@ -103,22 +104,39 @@ def fastapi_bare(layers: Layers) -> Image:
     return Image(FASTAPI_BARE, stack, with_shell.command, with_shell.environment, folder=with_shell.folder)
 
 
+def vllm(layers: Layers) -> Image:
+    """Give what vLLM needs of Debian; itself it is mounted."""
+    return Image(VLLM, (_base(layers), layers.debian(["libnuma1", "util-linux"])), ("python3",))
+
+
 def nginx(layers: Layers) -> Image:
     """Give Debian's nginx in the foreground; its configuration is mounted by who uses it."""
     stack = (layers.debian([*_TOOLS, "nginx-light"]),)
     return Image(NGINX, stack, ("nginx", "-g", "daemon off;"))
 
 
+_PRODUCT_GROUP: Final = "product"
 # One archive per group, because its images share layers; the product changes with every edit and has its own.
 GROUPS: Final[Mapping[str, tuple[Recipe, ...]]] = {
-    "engines": (pause, busybox, llama, llama_server, fastapi, fastapi_bare, nginx),
-    "product": (product,),
+    "engines": (pause, busybox, llama, llama_server, fastapi, fastapi_bare, vllm, nginx),
+    _PRODUCT_GROUP: (product,),
 }
 
 
 def make(places: Places) -> dict[Path, list[str]]:
-    """Give the archives of all images that pods run, with the images' names; only what changed is made anew."""
-    return dict(make_group(places, group, recipes) for group, recipes in GROUPS.items())
+    """Give the archives of all images that pods run, with the images' names; only what changed is made anew.
+
+    The product is the one that the Dockerfile made of exactly this checkout, where that is in the cache.
+    """
+    built = dockerfile.find(places)
+    groups = {name: group for name, group in GROUPS.items() if not (built and name == _PRODUCT_GROUP)}
+    made = dict(make_group(places, group, recipes) for group, recipes in groups.items())
+    return made | ({built: [PRODUCT]} if built else {})
+
+
+def make_by_dockerfile(places: Places, registry_base: str = "") -> Path:
+    """Give the archive of the product by its Dockerfile, on the base made here or on a registry's image."""
+    return dockerfile.make(places, registry_base or make_group(places, "base", [base])[0])
 
 
 def make_group(places: Places, group: str, recipes: Sequence[Recipe]) -> tuple[Path, list[str]]:

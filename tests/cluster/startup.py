@@ -40,7 +40,7 @@ class Steps:
 
 def up(places: Places, version: str = KUBERNETES) -> Cluster:
     """Give a complete cluster, a new one unless one of that version runs; images are brought up to date in both."""
-    with _alone(places):
+    with alone(places):
         steps = Steps()
         cluster = _running(places, version)
         if cluster is None:
@@ -107,8 +107,8 @@ def _end_earlier(places: Places) -> None:
 
 
 @contextmanager
-def _alone(places: Places) -> Iterator[None]:
-    """Let one start at a time work on the cache; a second one fails at once."""
+def alone(places: Places) -> Iterator[None]:
+    """Let one start or build at a time work on the cache; a second one fails at once."""
     places.cache.mkdir(parents=True, exist_ok=True)
     with (places.cache / "lock").open("w") as lock:
         try:

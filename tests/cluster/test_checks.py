@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.cluster import cgroups, checks
+from tests.cluster.pins import IMAGE_PACKAGES, NODE_PACKAGES, ROOT
 
 
 def test_without_root_it_says_sudo():
@@ -19,6 +20,12 @@ def test_missing_programs_are_one_line_to_paste():
     line = "apt-get install -y --no-install-recommends runc nftables containernetworking-plugins"
     assert sentence.endswith(line)
     assert checks.packages(lambda _: True, has_plugins=True) == []
+
+
+def test_continuous_integration_installs_them_all():
+    words = set((ROOT / ".ci/run").read_text().replace(")", " ").split())
+    wanted = {**NODE_PACKAGES, **IMAGE_PACKAGES}
+    assert {f"{command}:{package}" for command, package in wanted.items()} - words == set()
 
 
 def test_a_busybox_with_libraries_is_told(tmp_path):

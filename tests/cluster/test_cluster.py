@@ -50,6 +50,10 @@ def test_an_engine_streams_through_its_service(cluster, namespace, server):
     assert json.loads(events[-2])["timings"]["predicted_n"] == TOKENS
 
 
+def test_the_cluster_tells_by_what_its_product_was_made(cluster):
+    assert cluster.archive_of(recipes.PRODUCT).name.split("-")[0] in {"dockerfile", "product"}
+
+
 def test_the_llama_image_shows_its_gauges_to_the_tools_of_the_hook(cluster, namespace):
     roll_out(cluster, namespace, LLAMA)
     for command in ("curl -s", "python3 -c 'import sys, urllib.request as r; print(r.urlopen(sys.argv[1]).read())'"):
