@@ -1,8 +1,8 @@
 """A sample of the same pods through the running cluster: server-side dry runs, with the real webhook in between.
 
-Each pod is sent with `inject: disabled` (the webhook is not called) without our patch and with it, then as it is, then
-its result once more. Nothing is created. The laws are those of `tests.fuzz.laws`; `same` compares the webhook that
-runs with this checkout, so an older image breaks it.
+Each pod is sent with `inject: disabled` (the mutating webhook is not called) without our patch and with it, then as it
+is, then its result once more. Nothing is created. The laws are those of `tests.fuzz.laws`; `same` compares the webhook
+that runs with this checkout, so an older image breaks it.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import httpx
 
 import webhook
 from tests.cluster.cluster import Cluster
+from tests.cluster.errors import ClusterError
 from tests.conformance.strategies import CATALOG
 from tests.conformance.test_laws import differences
 from tests.fuzz.laws import SHOWN, Fault, Tally, count, foreign
@@ -28,6 +29,7 @@ from webhook import names
 from webhook.core.admission import decide_pod
 from webhook.core.decision import Patch, Policy, Request
 from webhook.core.patch import apply
+from webhook.core.review import PREFIX
 
 THREADS: Final = 4
 PATH: Final = "/api/v1/namespaces/default/pods?dryRun=All&fieldValidation=Strict"
@@ -41,6 +43,7 @@ class Answer:
 
     code: int
     body: Any
+    warnings: frozenset[str]  # without drainhook's own, which are no fault
 
     @property
     def is_created(self) -> bool:
@@ -61,9 +64,12 @@ def run(cluster: Cluster, seed: str, most: int) -> Tally:
     major, minor, _ = cluster.version.split(".", 2)
     policy = Policy(webhook.__version__, (int(major), int(minor)))
     tally = Tally()
-    with _client(cluster) as client, ThreadPoolExecutor(THREADS) as threads:
-        for part in threads.map(lambda name: _one(client, name, policy), _seeds(seed, most)):
-            tally.add(part)
+    try:
+        with _client(cluster) as client, ThreadPoolExecutor(THREADS) as threads:
+            for part in threads.map(lambda name: _one(client, name, policy), _seeds(seed, most)):
+                tally.add(part)
+    except httpx.TransportError as error:
+        raise ClusterError(f"The API server: {error!r}") from error
     return tally
 
 
@@ -99,7 +105,7 @@ def _one(client: httpx.Client, seed: str, policy: Policy) -> Tally:
     decision = decide_pod(Request(before), CATALOG, policy)
     count(tally, decision)
     operations = decision.operations if isinstance(decision, Patch) else ()
-    for law, text in _broken(client, document, before, apply(before, operations)):
+    for law, text in _broken(client, document, plain, apply(before, operations)):
         tally.faults.append(Fault(law, seed, policy.kubernetes, SHOWN, text, document, operations))
     return tally
 
@@ -122,16 +128,19 @@ def _with_label_back(answer: Answer) -> Any:
 
 def _send(client: httpx.Client, document: Any) -> Answer:
     answer = client.post(PATH, json=document)
-    return Answer(answer.status_code, answer.json())
+    warnings = frozenset(text for text in answer.headers.get_list("warning") if f'"{PREFIX}' not in text)
+    return Answer(answer.status_code, answer.json(), warnings)
 
 
-def _broken(client: httpx.Client, document: Any, before: Any, expected: Any) -> Iterator[tuple[str, str]]:
-    """Yield the laws that the pod breaks, each with what happened."""
+def _broken(client: httpx.Client, document: Any, plain: Answer, expected: Any) -> Iterator[tuple[str, str]]:
+    """Yield the laws that the pod breaks, each with what happened; `plain` is its answer without the webhook."""
     patched = _send(client, document)
     if not patched.is_created:
         yield "accepted", f"{patched.code}: {patched.body.get('message')}"
         return
-    after = patched.pod
+    if more := patched.warnings - plain.warnings:
+        yield "accepted", f"new API warnings: {sorted(more)}"
+    before, after = _with_label_back(plain), patched.pod
     if wrong := foreign(before, after):
         yield "owned", f"differs at {wrong}"
     wanted = _plain(client, expected)  # past the webhook, so that what we add is filled in

@@ -8,7 +8,7 @@ from tests.cluster import build
 from tests.cluster.pins import KUBERNETES
 from tests.cluster.places import Places
 from tests.conformance.passes import decided
-from tests.fuzz.__main__ import main
+from tests.fuzz.__main__ import dry_runs, main
 from tests.fuzz.chunks import run
 from tests.fuzz.laws import SHOWN, WRITTEN, Trial, broken, check, different
 from tests.fuzz.oracle import Oracle
@@ -126,8 +126,14 @@ def test_the_number_of_processes_changes_nothing(binary):
 
 @pytest.mark.usefixtures("binary")
 def test_a_run_that_shows_nothing_fails(capsys):
-    assert main(["--count", "0", "--jobs", "1"]) == 1
+    assert main(["--count", "0", "--jobs", "1", "--live", "0"]) == 1
     assert "nothing was shown" in capsys.readouterr().out
+
+
+def test_dry_runs_without_a_cluster_are_said_to_be_missing(monkeypatch, tmp_path, capsys):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert dry_runs("1", 10) == 2
+    assert capsys.readouterr().out == "Dry runs: not run: No cluster is up: make cluster\n"
 
 
 def test_the_same_seed_gives_the_same_pod():
