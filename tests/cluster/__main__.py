@@ -1,4 +1,4 @@
-"""The command line of the test cluster: python -m tests.cluster up|down|kubectl|env|images|leftovers."""
+"""The command line of the test cluster: python -m tests.cluster up|down|kubectl|env|image|images|vllm|leftovers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import sys
 import time
 from typing import Final
 
-from tests.cluster import build, providers, recipes, startup, teardown
+from tests.cluster import build, providers, recipes, startup, teardown, vllm
 from tests.cluster.cluster import Cluster
 from tests.cluster.errors import ClusterError
 from tests.cluster.pins import KUBERNETES
@@ -41,6 +41,7 @@ def _options(words: list[str]) -> argparse.Namespace:
         "build": "build the binaries only",
         "down": "end it and look for leftovers",
         "env": "print how to use it",
+        "image": "build the Dockerfile, and bring its image to the cluster if one is up",
         "images": "make the image archives and print their paths",
         "leftovers": "print what is left of a cluster; 1 if anything is",
     }
@@ -48,6 +49,10 @@ def _options(words: list[str]) -> argparse.Namespace:
         command = commands.add_parser(name, help=text)
         command.add_argument("--kubernetes", default=KUBERNETES, help="version (%(default)s)")
         command.add_argument("--provider", choices=(OWN, *providers.NAMES), default=OWN)
+    commands.choices["image"].add_argument(
+        "--base", default="", help="a registry's image; by default the one made here"
+    )
+    commands.add_parser("vllm", help="fetch vLLM for make e2e ENGINE=vllm (7 GB) and print its folder")
     commands.add_parser("kubectl", help="kubectl of the cluster's version, with its KUBECONFIG")
     return parser.parse_args(words)
 
@@ -66,8 +71,13 @@ def _run(places: Places, options: argparse.Namespace) -> int:
             return _down(places)
         case "env":
             _explain(Cluster.attach(places))
+        case "image":
+            _image(places, options.base)
         case "images":
             _images(places)
+        case "vllm":
+            with startup.alone(places):
+                print(vllm.build(places))
         case _:
             return _leftovers(places)
     return 0
@@ -81,7 +91,21 @@ def _explain(cluster: Cluster) -> None:
     print("Reach pods and Services (a prefix of any command):")
     print(f"  {' '.join(cluster.inside)} curl http://ADDRESS")
     print(f"Images: {' '.join(cluster.images)} (imagePullPolicy: Never)")
+    product = cluster.archive_of(recipes.PRODUCT)
+    print(f"{recipes.PRODUCT} is from: {product.name if product else 'unknown'}")
     print(f"Logs: {cluster.places.logs}\nEnd it: make cluster-down")
+
+
+def _image(places: Places, base: str) -> None:
+    with startup.alone(places):
+        archive = recipes.make_by_dockerfile(places, base)
+        print(f"{archive}: {recipes.PRODUCT}")
+        try:
+            cluster = Cluster.attach(places)
+        except ClusterError:
+            return  # none is up: the next one takes it
+        cluster.load([archive])
+        print("imported into the cluster")
 
 
 def _images(places: Places) -> None:

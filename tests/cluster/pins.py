@@ -55,3 +55,7 @@ XLLAMACPP: Final = "xllamacpp==2026.10.11549"
 LLAMA_SUITE: Final = "sid"  # the first Debian suite with llama-server; whichever build it has on that day
 LLAMA_PACKAGES: Final = ("curl", "llama.cpp-tools", "python3-minimal")
 FASTAPI: Final = ("fastapi==0.165.0", "uvicorn==0.54.0")
+
+# vLLM as its CPU build, mounted instead of an image; it asks for torch's own CPU build, the one on PyPI serves too.
+VLLM: Final = "0.32.0"
+TORCH: Final = "2.13.0"

@@ -29,6 +29,10 @@ class Places:
         """Give the folder of the binaries of one Kubernetes version."""
         return self.cache / f"kubernetes-v{version}"
 
+    def vllm(self, version: str) -> Path:
+        """Give the folder of vLLM's packages and model."""
+        return self.cache / f"vllm-{version}"
+
     @property
     def images(self) -> Path:
         """Image archives and their layers."""

@@ -8,7 +8,7 @@
 | drainhook-llama | llama.cpp's server, a random model, curl, bash | the real engine |
 | drainhook-llama-server | Debian's llama-server, the same model, curl | its own behaviour on SIGTERM |
 | drainhook-fastapi, drainhook-fastapi-bare | FastAPI, streaming.py; bare: no shell | applications of one's own |
-| drainhook-vllm | the base, libnuma, lscpu; no vLLM | that server, mounted: vllm.py |
+| drainhook-vllm | the base, libnuma, lscpu; no vLLM | that server, mounted: vllm.py; made on request |
 | drainhook-nginx | nginx | a proxy with upstream keep-alive |
 """
 
@@ -118,7 +118,7 @@ def nginx(layers: Layers) -> Image:
 _PRODUCT_GROUP: Final = "product"
 # One archive per group, because its images share layers; the product changes with every edit and has its own.
 GROUPS: Final[Mapping[str, tuple[Recipe, ...]]] = {
-    "engines": (pause, busybox, llama, llama_server, fastapi, fastapi_bare, vllm, nginx),
+    "engines": (pause, busybox, llama, llama_server, fastapi, fastapi_bare, nginx),
     _PRODUCT_GROUP: (product,),
 }
 

@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
+from tests.cluster import vllm
 from tests.cluster.cluster import Cluster
 from tests.cluster.errors import ClusterError
 from tests.cluster.pins import ROOT
@@ -30,13 +31,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     began = time.monotonic()
     try:
         cluster = Cluster.attach()
-        stays = product.is_installed(cluster)
-        try:
-            product.install(cluster)
+        if options.engine:
+            vllm.prepare(cluster)
+        with product.installed(cluster):
             failed = _tell(options)
-        finally:
-            if not stays:
-                product.uninstall(cluster)
     except ClusterError as error:
         print(error, file=sys.stderr)
         return 2

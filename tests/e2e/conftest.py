@@ -38,13 +38,8 @@ def rounds(request: pytest.FixtureRequest) -> int:
 @pytest.fixture(scope="session")
 def drainhook(cluster: Cluster) -> Iterator[Cluster]:  # pytest's way to ask for a fixture
     """Give the cluster with drainhook installed, once per session; one that was there before stays."""
-    stays = product.is_installed(cluster)
-    try:
-        product.install(cluster)
+    with product.installed(cluster):
         yield cluster
-    finally:
-        if not stays:
-            product.uninstall(cluster)
 
 
 @pytest.fixture

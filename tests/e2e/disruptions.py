@@ -67,7 +67,7 @@ def evict(scene: Scene) -> None:
 
 def drain_node(scene: Scene) -> None:
     """Evict all pods of the story and wait until they have gone; there is no other node for new ones."""
-    scene.cluster.kubectl("drain", NODE, f"--pod-selector=app={NAME}", "--timeout=150s")
+    scene.cluster.kubectl("drain", NODE, f"--pod-selector=app={NAME}", "--delete-emptydir-data", "--timeout=150s")
 
 
 def uncordon(scene: Scene) -> None:
@@ -86,6 +86,9 @@ def restart_kubelet(scene: Scene) -> None:
     _delete(scene)
     scene.watches[WITH].wait_hook()
     scene.cluster.restart_kubelet()
+    scene.cluster.kubectl("wait", "--for=condition=Ready", f"node/{NODE}", "--timeout=60s")
+    for watch in scene.watches.values():
+        watch.follow_logs()
 
 
 def cut_grace(scene: Scene) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from tests.cluster import processes
 from tests.cluster.cluster import Cluster
@@ -23,6 +25,18 @@ def install(cluster: Cluster) -> None:
     cluster.kubectl("rollout", "status", target, "-n", names.SYSTEM_NAMESPACE, "--timeout=90s")
     processes.wait_until("the CA in both configurations", lambda: _has_authority(cluster), 30)
     processes.wait_until("an answer of the webhook", lambda: _patches(cluster), 60)
+
+
+@contextmanager
+def installed(cluster: Cluster) -> Iterator[None]:
+    """Install drainhook, or bring it up to date, and remove it afterwards unless it was there before."""
+    stays = is_installed(cluster)
+    try:
+        install(cluster)
+        yield
+    finally:
+        if not stays:
+            uninstall(cluster)
 
 
 def is_installed(cluster: Cluster) -> bool:

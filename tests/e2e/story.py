@@ -41,6 +41,7 @@ class Story:
     hook_end: str = "idle"  # how each drain script ends; empty where none runs
     expected_loss: str = ""
     pauses: bool = True  # pool and proxy pause for longer than an idle window between bursts
+    ready_seconds: int = 240
     alone: bool = False  # concerns the whole node
     short: bool = True  # told in CI too
 
@@ -87,7 +88,7 @@ def _stage(cluster: Cluster, story: Story, namespaces: Mapping[str, str]) -> lis
         proxy.create(cluster, namespace, targets[side])
     lanes = []
     for side, namespace in namespaces.items():
-        wait_ready(cluster, namespace)
+        wait_ready(cluster, namespace, seconds=story.ready_seconds)
         cluster.wait_for(f"http://{targets[side]}{story.server['readinessProbe']['httpGet']['path']}")
         lanes += _lanes(story, side, targets[side], proxy.wait(cluster, namespace))
     return lanes
@@ -116,7 +117,7 @@ def _disrupt(story: Story, scene: Scene) -> None:
     finally:
         story.restore(scene)
     for space in scene.namespaces.values():
-        wait_ready(scene.cluster, space)
+        wait_ready(scene.cluster, space, seconds=story.ready_seconds)
 
 
 def summary(told: Mapping[str, Told]) -> dict[str, Any]:

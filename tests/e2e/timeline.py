@@ -35,6 +35,7 @@ class Watch:
         self._cluster = cluster
         self._namespace = namespace
         self._stack = ExitStack()
+        self._logs: list[Lines] = []
 
     def __enter__(self) -> Self:
         """Begin; only pods that exist now are followed to their end."""
@@ -44,8 +45,7 @@ class Watch:
         self._names = {name_of(pod) for pod in pods(self._cluster, self._namespace)}
         self._pods = self._start([*kubectl, "get", "--raw", f"/api/v1/{space}/pods?watch=1"])
         self._slices = self._start([*kubectl, "get", "--raw", slices])
-        follow = ["logs", "-f", "-n", self._namespace, "-l", f"app={NAME}", "-c", "server", "--timestamps", "--prefix"]
-        self._logs = self._start([*kubectl, *follow, "--max-log-requests=20", "--ignore-errors"])
+        self.follow_logs()
         for lines in (self._pods, self._slices):
             lines.wait_for(bool, "what there is now", 30)
         return self
@@ -53,6 +53,12 @@ class Watch:
     def __exit__(self, *_: object) -> None:
         """End all followers."""
         self._stack.close()
+
+    def follow_logs(self) -> None:
+        """Follow the servers' logs; once more after a restart of the kubelet, which serves them."""
+        kubectl = [str(self._cluster.kubectl_path), f"--kubeconfig={self._cluster.kubeconfig}"]
+        follow = ["logs", "-f", "-n", self._namespace, "-l", f"app={NAME}", "-c", "server", "--timestamps", "--prefix"]
+        self._logs.append(self._start([*kubectl, *follow, "--max-log-requests=20", "--ignore-errors"]))
 
     def wait_gone(self, count: int, seconds: float = 240) -> None:
         """Return when so many of the pods have gone."""
@@ -68,7 +74,7 @@ class Watch:
         def runs(seen: Sequence[Line]) -> bool:
             return any(_hook(seen, name)["hook_starts"] for name in self._names)
 
-        self._logs.wait_for(runs, "a hook", seconds)
+        self._logs[-1].wait_for(runs, "a hook", seconds)
 
     def records(self) -> list[Record]:
         """Give the record of each pod that is gone or was restarted, in the order of their endings."""
@@ -84,7 +90,8 @@ class Watch:
         self._pods.wait_for(lambda seen: len(which(seen) & self._names) >= count, what, seconds)
 
     def _record(self, name: str, signals: str) -> Record:
-        record = {"pod": name, **_pod(self._pods.seen, name), **_hook(self._logs.seen, name)}
+        said = [line for lines in self._logs for line in lines.seen]
+        record = {"pod": name, **_pod(self._pods.seen, name), **_hook(said, name)}
         record["endpoint_not_ready"] = _endpoint(self._slices.seen, name)
         record["last_request"] = _last_request(record)
         return {**record, **_signals(signals, record.pop("container"))}
@@ -171,7 +178,7 @@ def _hook(seen: Iterable[Line], name: str) -> Record:
         if said is None or said["pod"] != name:
             continue
         at = _seconds(said["time"])
-        if said["text"].startswith("settle "):
+        if said["text"].startswith("settle ") and at not in record["hook_starts"]:
             record["hook_starts"].append(at)
         if said["text"].startswith("end after"):
             record["hook_end"], record["hook_says"] = at, said["text"]

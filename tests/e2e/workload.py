@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import re
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
 
 from tests.cluster import recipes
@@ -69,9 +70,9 @@ def address_of(cluster: Cluster, namespace: str, name: str = NAME) -> str:
     return str(cluster.get("service", name, "-n", namespace)["spec"]["clusterIP"])
 
 
-def wait_ready(cluster: Cluster, namespace: str, name: str = NAME) -> None:
+def wait_ready(cluster: Cluster, namespace: str, name: str = NAME, seconds: int = 240) -> None:
     """Return when the rollout is done."""
-    cluster.kubectl("rollout", "status", f"deployment/{name}", "-n", namespace, "--timeout=240s")
+    cluster.kubectl("rollout", "status", f"deployment/{name}", "-n", namespace, f"--timeout={seconds}s")
 
 
 def pods(cluster: Cluster, namespace: str) -> list[Json]:
@@ -82,12 +83,15 @@ def pods(cluster: Cluster, namespace: str) -> list[Json]:
 
 def busiest(cluster: Cluster, namespace: str) -> Json:
     """Give the pod with the most requests in flight, so that a disruption meets some."""
-    return max(pods(cluster, namespace), key=lambda pod: _in_flight(cluster, pod))
+    found = pods(cluster, namespace)
+    with ThreadPoolExecutor(len(found)) as threads:
+        counts = threads.map(lambda pod: _in_flight(cluster, pod), found)
+    return max(zip(counts, found, strict=True), key=lambda pair: pair[0])[1]
 
 
 def _in_flight(cluster: Cluster, pod: Json) -> float:
     port = pod["spec"]["containers"][0]["ports"][0]["containerPort"]
-    page = cluster.run("curl", "-s", "--max-time", "0.5", f"http://{pod['status']['podIP']}:{port}/metrics").stdout
+    page = cluster.run("curl", "-s", "--max-time", "1.5", f"http://{pod['status']['podIP']}:{port}/metrics").stdout
     return sum(float(value) for value in _GAUGES.findall(page))
 
 

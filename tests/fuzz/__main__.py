@@ -20,10 +20,10 @@ from tests.cluster.cluster import Cluster
 from tests.cluster.errors import ClusterError
 from tests.cluster.pins import KUBERNETES
 from tests.cluster.places import Places
+from tests.e2e.product import installed
 from tests.fuzz import live
 from tests.fuzz.chunks import run
 from tests.fuzz.laws import Fault, Tally
-from tests.latency.installed import installed
 
 FOLDER: Final = Path("build/fuzz")
 MOST_SHOWN: Final = 20

@@ -21,9 +21,9 @@ from tests.benchmarks.report import machine
 from tests.cluster.cluster import Cluster
 from tests.cluster.errors import ClusterError
 from tests.cluster.namespaces import PYTHON
+from tests.e2e.product import installed
 from tests.latency.counters import Reading, reading
 from tests.latency.figures import MEDIAN_GOAL_MS, P99_GOAL_MS, WITH, WITHOUT, Figures, figures, order, table
-from tests.latency.installed import installed
 from tests.latency.pods import pods
 from webhook import names
 
