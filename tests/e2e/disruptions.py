@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from tests.cluster.cluster import Cluster
+from tests.cluster.objects import Json
 from tests.cluster.pins import NODE
+from tests.e2e.lines import Lines
 from tests.e2e.timeline import Watch
 from tests.e2e.workload import NAME, REPLICAS, busiest, name_of
 
@@ -66,8 +68,25 @@ def evict(scene: Scene) -> None:
 
 
 def drain_node(scene: Scene) -> None:
-    """Evict all pods of the story and wait until they have gone; there is no other node for new ones."""
-    scene.cluster.kubectl("drain", NODE, f"--pod-selector=app={NAME}", "--delete-emptydir-data", "--timeout=150s")
+    """Drain the only node of the story's pods under a budget of one pod at a time; it takes pods again after the first.
+
+    `kubectl drain` waits for the successor of one pod before it evicts the next.
+    """
+    for space in scene.namespaces.values():
+        scene.cluster.apply(_budget(space))
+    with Lines(_drain(scene)) as drain:
+        for watch in scene.watches.values():
+            watch.wait_gone(1)
+        uncordon(scene)
+        code = drain.close_input(240)
+    assert code == 0, f"kubectl drain ended with {code}"
+
+
+def drain_node_at_once(scene: Scene) -> None:
+    """Evict all pods of the story together and wait until they have gone; there is no other node for new ones."""
+    with Lines(_drain(scene)) as drain:
+        code = drain.close_input(240)
+    assert code == 0, f"kubectl drain ended with {code}"
 
 
 def uncordon(scene: Scene) -> None:
@@ -86,7 +105,6 @@ def restart_kubelet(scene: Scene) -> None:
     _delete(scene)
     scene.watches[WITH].wait_hook()
     scene.cluster.restart_kubelet()
-    scene.cluster.kubectl("wait", "--for=condition=Ready", f"node/{NODE}", "--timeout=60s")
     for watch in scene.watches.values():
         watch.follow_logs()
 
@@ -103,6 +121,18 @@ def force_delete(scene: Scene) -> None:
 
 def nothing(_scene: Scene) -> None:
     """Leave all as it is."""
+
+
+def _drain(scene: Scene) -> list[str]:
+    words = ["drain", NODE, f"--pod-selector=app={NAME}", "--delete-emptydir-data", "--timeout=200s"]
+    return [str(scene.cluster.kubectl_path), f"--kubeconfig={scene.cluster.kubeconfig}", *words]
+
+
+def _budget(space: str) -> Json:
+    """Give a PodDisruptionBudget that lets one pod of two go."""
+    spec = {"maxUnavailable": 1, "selector": {"matchLabels": {"app": NAME}}}
+    metadata = {"name": NAME, "namespace": space}
+    return {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": metadata, "spec": spec}
 
 
 def _delete(scene: Scene, *options: str) -> None:

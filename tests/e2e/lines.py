@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import threading
 import time
@@ -17,7 +19,9 @@ class Lines:
     def __init__(self, command: Sequence[str], environment: Mapping[str, str] | None = None) -> None:
         """Start the command."""
         pipe = subprocess.PIPE
-        self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, env=environment)
+        self._process = subprocess.Popen(
+            command, stdin=pipe, stdout=pipe, text=True, env=environment, start_new_session=True
+        )
         self._changed = threading.Condition()
         self._ended = False
         self.seen: list[Line] = []
@@ -29,9 +33,9 @@ class Lines:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """End the command if it still runs."""
+        """End the command and its children if it still runs."""
         if self._process.poll() is None:
-            self._process.terminate()
+            os.killpg(self._process.pid, signal.SIGTERM)
         self._finish(10)
 
     def wait_for(self, holds: Callable[[Sequence[Line]], bool], what: str, seconds: float) -> None:
@@ -51,7 +55,7 @@ class Lines:
         try:
             code = self._process.wait(seconds)
         except subprocess.TimeoutExpired:
-            self._process.kill()
+            os.killpg(self._process.pid, signal.SIGKILL)
             raise
         self._reader.join(seconds)
         for stream in (self._process.stdin, self._process.stdout):

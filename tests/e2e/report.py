@@ -68,6 +68,18 @@ def table(rows: Iterable[Row]) -> str:
     return "\n".join(lines)
 
 
+def proves_nothing(rows: Iterable[Row]) -> str:
+    """Give a sentence where too many Deployments without the label lost no request, empty where the stories show it."""
+    lost: dict[str, int] = {}
+    for row in rows:
+        if row["cuts"] and not row["with_drainhook"]:
+            lost[row["story"]] = lost.get(row["story"], 0) + row["lost"]
+    idle = [story for story, count in lost.items() if not count]
+    if len(idle) * 4 <= len(lost):
+        return ""
+    return f"without the label too, nothing was lost in {', '.join(idle)}: too few streams were under way"
+
+
 def _rows(story: Story, side: str, told: Told) -> Iterable[Row]:
     protected = side == WITH
     plain = _PLAIN if story.cuts else ""
@@ -77,6 +89,7 @@ def _rows(story: Story, side: str, told: Told) -> Iterable[Row]:
             "story": story.name,
             "client": client,
             "with_drainhook": protected,
+            "cuts": story.cuts,
             "ended": len(told.records),
             **count,
             "expected_loss": why or None,

@@ -13,6 +13,7 @@ from webhook import names
 
 _CUT: Final = "the deleter leaves less time than a stream needs"
 _DEAD: Final = "the engine is dead: what it held is gone before the hook begins"
+_ALL: Final = "all endpoints are leaving, and kube-proxy goes on sending to them while they are ready"
 _BUSY: Final = "clients with kept connections go on sending to the leaving pod until its deadline"
 _HARD: Final = ("--timeout-graceful-shutdown=1", "--timeout-keep-alive=75")  # cuts its streams 1 s after SIGTERM
 _ALIVE: Final = {"httpGet": {"path": "/health", "port": 8080}, "periodSeconds": 1, "timeoutSeconds": 9}
@@ -48,6 +49,8 @@ _DISRUPTIONS: Final = (
 _LIMITS: Final = (
     Story("grace-cut", llama(), disruptions.cut_grace, hook_end="", expected_loss=_CUT),
     Story("force-delete", llama(), disruptions.force_delete, hook_end="", expected_loss=_CUT),
+    Story("node-drain-at-once", llama(), disruptions.drain_node_at_once, disruptions.uncordon, ended=2,
+          expected_loss=_ALL, alone=True, short=False),
     Story("never-pausing", fastapi(recipes.FASTAPI_APP, *_HARD), backend="fastapi", hook_end="deadline",
           expected_loss=_BUSY, pauses=False, short=False),
 )  # fmt: skip

@@ -55,10 +55,11 @@ class Watch:
         self._stack.close()
 
     def follow_logs(self) -> None:
-        """Follow the servers' logs; once more after a restart of the kubelet, which serves them."""
+        """Follow the servers' logs; once more after a restart of the kubelet, which serves them when it is up."""
         kubectl = [str(self._cluster.kubectl_path), f"--kubeconfig={self._cluster.kubeconfig}"]
         follow = ["logs", "-f", "-n", self._namespace, "-l", f"app={NAME}", "-c", "server", "--timestamps", "--prefix"]
-        self._logs.append(self._start([*kubectl, *follow, "--max-log-requests=20", "--ignore-errors"]))
+        again = ["sh", "-c", 'until "$@" 2>/dev/null; do :; done', "sh"] if self._logs else []
+        self._logs.append(self._start([*again, *kubectl, *follow, "--max-log-requests=20"]))
 
     def wait_gone(self, count: int, seconds: float = 240) -> None:
         """Return when so many of the pods have gone."""
