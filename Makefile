@@ -24,8 +24,8 @@ demo: $(VENV)/.demo ## admission reviews over TLS, then a real engine ended with
 test: $(VENV)/.dev tools ## the tests that take minutes at most (the real engine among them)
 	@$(PYTEST) -m "not slow and not cluster and not e2e"
 
-test-all: $(VENV)/.dev tools ## every test, the full matrices too
-	@$(PYTEST) -m "not cluster and not e2e"
+test-all: $(VENV)/.dev tools ## every test, the full matrices too (SLOW=1: only those that make test leaves out)
+	@$(PYTEST) -m "$(if $(SLOW),slow and )not cluster and not e2e"
 
 check: lint types shell schemas links ## ruff, mypy, shellcheck, checkbashisms, schemas of manifests, links of docs
 
