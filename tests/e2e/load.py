@@ -43,6 +43,9 @@ def say(**fields: Any) -> None:
 def size(host: str, seconds: float) -> int:
     """Give how many tokens one stream has in so many seconds on this machine, now."""
     for tokens in (10, 30):  # the first one warms up
+        time.sleep(
+            GAP_SECONDS
+        )  # llama.cpp closes the connection after a stream, and a proxy hears of it a little later
         began = time.monotonic()
         fate = Client(host, tokens, keeps=False).request()
         if fate.name != "completed":
@@ -67,12 +70,13 @@ class Worker:
             self._send()
 
     def send_bursts(self) -> None:
-        """Send two requests, one after the other, and pause with all others when the last one is done."""
+        """Send two requests and pause, all workers together: none asks while another one's stream is ending."""
         try:
             while not self._stop.is_set():
                 self._together.wait()
                 self._burst += 1
                 self._send()
+                self._together.wait()
                 if not self._stop.wait(GAP_SECONDS):
                     self._send()
                 self._together.wait()

@@ -17,6 +17,7 @@ _ALL: Final = "all endpoints are leaving, and kube-proxy goes on sending to them
 _BUSY: Final = "clients with kept connections go on sending to the leaving pod until its deadline"
 _HARD: Final = ("--timeout-graceful-shutdown=1", "--timeout-keep-alive=75")  # cuts its streams 1 s after SIGTERM
 _ALIVE: Final = {"httpGet": {"path": "/health", "port": 8080}, "periodSeconds": 1, "timeoutSeconds": 9}
+_STARTS: Final = {**_ALIVE, "failureThreshold": 120}
 _NOBODY: Final = {"runAsUser": 65534, "runAsNonRoot": True}
 _SLEEPER: Final = ["/bin/sh", "-c", "trap 'exit 0' TERM; while :; do sleep 1 & wait $!; done"]
 
@@ -39,7 +40,7 @@ _DISRUPTIONS: Final = (
     Story("kubelet-restart", llama(), disruptions.restart_kubelet, alone=True),
     Story(
         "dead-engine",
-        llama(livenessProbe=_ALIVE),
+        llama(livenessProbe=_ALIVE, startupProbe=_STARTS),
         disruptions.kill_engine,
         restarts=True,
         hook_end="not_listening",
