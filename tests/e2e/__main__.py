@@ -17,7 +17,7 @@ from tests.cluster.cluster import Cluster
 from tests.cluster.errors import ClusterError
 from tests.cluster.pins import ROOT
 from tests.e2e import product
-from tests.e2e.report import FOLDER, Report, proves_nothing, table
+from tests.e2e.report import FOLDER, Report, proves_nothing, summary_table, table
 
 _PYTEST: Final = [sys.executable, "-m", "pytest", "tests/e2e", "-q", "-p", "no:cacheprovider"]
 _NO_TEST: Final = 5  # pytest's code where none was selected
@@ -39,9 +39,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(error, file=sys.stderr)
         return 2
     rows = report.merge()
+    (FOLDER / "summary.md").write_text(summary_table(rows) + "\n")
     print("\n" + table(rows))
     print(f"\n{_totals(rows)}, {report.ended()} endings under load in {(time.monotonic() - began) / 60:.1f} min")
-    print(f"rows: {(FOLDER / 'result.json').relative_to(ROOT)}, time lines beside it")
+    print(f"rows: {(FOLDER / 'result.json').relative_to(ROOT)}; beside it time lines, and a short table in summary.md")
     if nothing := proves_nothing(rows):
         print(nothing)
     return 1 if failed or nothing else 0

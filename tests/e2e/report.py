@@ -17,6 +17,7 @@ from tests.e2e.story import Story, Told
 
 FOLDER: Final = ROOT / "build/e2e"
 _FIGURES: Final = ("sent", "reused", "completed", "refused", "lost")
+_TOTALS: Final = ("ended", "sent", "refused", "lost")
 _PLAIN: Final = "no hook: SIGTERM cuts the streams"
 Row = Mapping[str, Any]
 
@@ -94,3 +95,26 @@ def _rows(story: Story, side: str, told: Told) -> Iterable[Row]:
             **count,
             "expected_loss": why or None,
         }
+
+
+def summary_table(rows: Iterable[Row]) -> str:
+    """Give the short table of the documents in Markdown: a line per story, all clients added, both sides."""
+    totals: dict[str, dict[bool, dict[str, int]]] = {}
+    reasons: dict[str, str] = {}
+    for row in rows:
+        side = totals.setdefault(row["story"], {}).setdefault(row["with_drainhook"], dict.fromkeys(_TOTALS, 0))
+        for name in _TOTALS[1:]:
+            side[name] += row[name]
+        side["ended"] = row["ended"]
+        if row["with_drainhook"]:
+            reasons[row["story"]] = row["expected_loss"] or ""
+    lines = ["| disruption | pods ended | lost with the label | lost without it | promise |", "|---|---|---|---|---|"]
+    for story, sides in totals.items():
+        cells = [_cell(sides[True]), _cell(sides[False]), reasons[story] or "lost 0"]
+        lines.append(f"| `{story}` | {sides[True]['ended']} + {sides[False]['ended']} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _cell(side: Mapping[str, int]) -> str:
+    refused = f", {side['refused']} refused" if side["refused"] else ""
+    return f"{side['lost']} of {side['sent']}{refused}"

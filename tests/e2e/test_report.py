@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tests.e2e.report import Report, proves_nothing, table
+from tests.e2e.report import Report, proves_nothing, summary_table, table
 from tests.e2e.stories import STORIES
 from tests.e2e.story import Told
 
@@ -27,6 +27,7 @@ def test_rows_of_all_stories_become_one_file(tmp_path: Path) -> None:
     assert all(row["expected_loss"] for row in rows[:4])
     assert report.ended() == 4
     assert len(table(rows).splitlines()) == 9
+    assert "| `pod-delete` | 1 + 1 | 0 of 10 | 4 of 10 | lost 0 |" in summary_table(rows)
     report.clear()
     assert report.merge() == []
 
