@@ -12,7 +12,7 @@ from tests.cluster.objects import Json
 from tests.cluster.pins import NODE
 from tests.e2e.lines import Lines
 from tests.e2e.timeline import Watch
-from tests.e2e.workload import NAME, REPLICAS, busiest, name_of
+from tests.e2e.workload import NAME, REPLICAS, busiest, name_of, pods
 
 WITH: Final = "with"  # drainhook's label
 WITHOUT: Final = "without"
@@ -98,6 +98,14 @@ def kill_engine(scene: Scene) -> None:
     """Let the busiest server stop listening while its process lives; the liveness probe finds it."""
     for space, pod in scene.busiest():
         scene.cluster.kubectl("exec", pod, "-n", space, "-c", "server", "--", "sh", "-c", "kill -USR1 1")
+
+
+def replace_restarted(scene: Scene) -> None:
+    """Delete the pods whose server was restarted: the next restart of the same one would wait for its back-off."""
+    for space in scene.namespaces.values():
+        for pod in pods(scene.cluster, space):
+            if any(status["restartCount"] for status in pod["status"].get("containerStatuses", [])):
+                scene.cluster.kubectl("delete", "pod", name_of(pod), "-n", space, "--timeout=120s")
 
 
 def restart_kubelet(scene: Scene) -> None:

@@ -42,6 +42,7 @@ _DISRUPTIONS: Final = (
         "dead-engine",
         llama(livenessProbe=_ALIVE, startupProbe=_STARTS),
         disruptions.kill_engine,
+        disruptions.replace_restarted,
         restarts=True,
         hook_end="not_listening",
         expected_loss=_DEAD,

@@ -72,9 +72,8 @@ def tell(cluster: Cluster, story: Story, namespaces: Mapping[str, str], rounds: 
         for number in range(rounds):
             with _scene(cluster, namespaces) as scene:
                 traffic.wait_for_streams()
-                _disrupt(story, scene)
-                for side, watch in scene.watches.items():
-                    records[side] += [{"round": number, **record} for record in watch.records()]
+                for side, seen in _disrupt(story, scene).items():
+                    records[side] += [{"round": number, **record} for record in seen]
         traffic.wait_for_streams()  # the clients go on, whatever became of their connections
         counts = traffic.finish()
     return {side: Told({client: counts[f"{side}/{client}"] for client in CLIENTS}, records[side]) for side in SIDES}
@@ -109,15 +108,18 @@ def _scene(cluster: Cluster, namespaces: Mapping[str, str]) -> Iterator[Scene]:
         yield Scene(cluster, namespaces, watches)
 
 
-def _disrupt(story: Story, scene: Scene) -> None:
+def _disrupt(story: Story, scene: Scene) -> dict[str, list[Record]]:
+    """Let it happen, give the records of each side, and return when all is as before."""
     try:
         story.disrupt(scene)
         for watch in scene.watches.values():
             (watch.wait_restarted if story.restarts else watch.wait_gone)(story.ended)
+        records = {side: watch.records() for side, watch in scene.watches.items()}
     finally:
         story.restore(scene)
     for space in scene.namespaces.values():
         wait_ready(scene.cluster, space, seconds=story.ready_seconds)
+    return records
 
 
 def summary(told: Mapping[str, Told]) -> dict[str, Any]:
