@@ -40,7 +40,8 @@ def create(cluster: Cluster, namespace: str, target: str) -> None:
     text = _CONFIGURATION.replace("SERVICE", target)
     metadata = {"name": NAME, "namespace": namespace}
     mounts = [{"name": "configuration", "mountPath": "/etc/nginx/nginx.conf", "subPath": "nginx.conf"}]
-    made = deployment(NAME, namespace, [container(recipes.NGINX, 8080, "/ready", volumeMounts=mounts)])
+    share = {"requests": {"cpu": "100m"}}  # else the servers' pods leave it none
+    made = deployment(NAME, namespace, [container(recipes.NGINX, 8080, "/ready", volumeMounts=mounts, resources=share)])
     made["spec"]["template"]["spec"]["volumes"] = [{"name": "configuration", "configMap": {"name": NAME}}]
     configuration = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"nginx.conf": text}}
     cluster.apply(configuration, made, service(NAME, namespace))

@@ -21,7 +21,6 @@ from tests.e2e.workload import create, wait_ready, workload
 
 CLIENTS: Final = ("new", "pool", "nginx")
 SIDES: Final = (WITH, WITHOUT)
-STREAM_SECONDS: Final = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +41,7 @@ class Story:
     expected_loss: str = ""
     pauses: bool = True  # pool and proxy pause for longer than an idle window between bursts
     ready_seconds: int = 240
+    stream_seconds: float = 2.0  # of each stream on the idle server
     alone: bool = False  # concerns the whole node
     short: bool = True  # told in CI too
 
@@ -95,9 +95,9 @@ def _stage(cluster: Cluster, story: Story, namespaces: Mapping[str, str]) -> lis
 
 def _lanes(story: Story, side: str, target: str, by_proxy: str) -> list[Lane]:
     """Give the three clients of a side: connections of its own, kept ones, and the proxy's kept ones."""
-    steady = Lane(f"{side}/new", target, STREAM_SECONDS, workers=1, keeps=False, bursts=False)
-    pool = Lane(f"{side}/pool", target, STREAM_SECONDS, workers=2, keeps=True, bursts=story.pauses)
-    proxied = Lane(f"{side}/nginx", by_proxy, STREAM_SECONDS, workers=2, keeps=False, bursts=story.pauses)
+    steady = Lane(f"{side}/new", target, story.stream_seconds, workers=1, keeps=False, bursts=False)
+    pool = Lane(f"{side}/pool", target, story.stream_seconds, workers=2, keeps=True, bursts=story.pauses)
+    proxied = Lane(f"{side}/nginx", by_proxy, story.stream_seconds, workers=2, keeps=False, bursts=story.pauses)
     return [steady, pool, proxied]
 
 

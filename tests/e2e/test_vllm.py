@@ -18,7 +18,7 @@ def test_vllm_keeps_its_streams(drainhook, namespaces, report, rounds):
     except ClusterError as error:
         pytest.skip(str(error))
     # Four servers and their successors share two cores: each start takes minutes.
-    about = Story("vllm", vllm.server(), backend="vllm", pod={"volumes": volumes}, ready_seconds=900)
+    about = Story("vllm", vllm.server(), backend="vllm", pod={"volumes": volumes}, ready_seconds=900, stream_seconds=8)
     told = tell(drainhook, about, namespaces, rounds)
     report.add(about, told)
     assert told[WITH].total("completed") > 0, summary(told)
