@@ -27,10 +27,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Tell the stories and return the exit code."""
     options = _options(arguments)
     report = Report()
-    report.clear()
     began = time.monotonic()
     try:
         cluster = Cluster.attach()
+        report.clear()
         if options.engine:
             vllm.prepare(cluster)
         with product.installed(cluster):
@@ -39,10 +39,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(error, file=sys.stderr)
         return 2
     rows = report.merge()
+    FOLDER.mkdir(parents=True, exist_ok=True)
     (FOLDER / "summary.md").write_text(summary_table(rows) + "\n")
     print("\n" + table(rows))
     print(f"\n{_totals(rows)}, {report.ended()} endings under load in {(time.monotonic() - began) / 60:.1f} min")
     print(f"rows: {(FOLDER / 'result.json').relative_to(ROOT)}; beside it time lines, and a short table in summary.md")
+    if not rows:
+        print("no story was told")
+        return 1
     if nothing := proves_nothing(rows):
         print(nothing)
     return 1 if failed or nothing else 0

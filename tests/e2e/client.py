@@ -47,7 +47,7 @@ class Client:
         else:
             try:
                 self._exchange(connection, fate)
-            except (OSError, http.client.HTTPException) as error:
+            except (OSError, http.client.HTTPException, ValueError) as error:  # the last one: broken JSON
                 fate.name, fate.why = "lost", repr(error)
         if fate.name != "completed" or not self._keeps:
             self.close()

@@ -8,6 +8,7 @@ time, then pause together for longer than an idle window. Nothing of Kubernetes 
 from __future__ import annotations
 
 import json
+import os
 import sys
 import threading
 import time
@@ -92,8 +93,14 @@ class Worker:
         say(event="streaming", lane=self._lane, burst=self._burst)
 
 
+def _fail(failure: threading.ExceptHookArgs) -> None:
+    sys.__excepthook__(failure.exc_type, failure.exc_value or failure.exc_type(), failure.exc_traceback)
+    os._exit(3)
+
+
 def main(lanes: list[Lane]) -> None:
     """Send until standard input ends, then let what was sent come to its end."""
+    threading.excepthook = _fail  # else a client that died would look like one that lost nothing
     tokens = {host: size(host, seconds) for host, seconds in {(lane.host, lane.seconds) for lane in lanes}}
     stop = threading.Event()
     together = threading.Barrier(max(1, sum(lane.workers for lane in lanes if lane.bursts)))

@@ -85,7 +85,7 @@ def _rows(story: Story, side: str, told: Told) -> Iterable[Row]:
     protected = side == WITH
     plain = _PLAIN if story.cuts else ""
     for client, count in told.counts.items():
-        why = story.expected_loss or ("" if protected else plain)
+        why = story.expected_loss if protected else plain
         yield {
             "story": story.name,
             "client": client,

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from tests.cluster.cluster import Cluster
+from tests.cluster.errors import ClusterError
 from tests.cluster.objects import Json
 from tests.e2e import proxy
 from tests.e2e.disruptions import WITH, WITHOUT, Disruption, Scene, delete_pod, nothing
@@ -46,6 +47,10 @@ class Story:
     short: bool = True  # told in CI too
 
 
+class NotBegunError(ClusterError):
+    """The Deployments did not get ready: nothing was disrupted yet."""
+
+
 @dataclass(frozen=True, slots=True)
 class Told:
     """What came out of one side: the count of each client, the records of the pods that ended."""
@@ -66,8 +71,11 @@ def made(story: Story, side: str, namespace: str) -> Json:
 
 def tell(cluster: Cluster, story: Story, namespaces: Mapping[str, str], rounds: int) -> dict[str, Told]:
     """Run the story so many times under one load and give what came out of each side."""
-    lanes = _stage(cluster, story, namespaces)
     records: dict[str, list[Record]] = {side: [] for side in SIDES}
+    try:
+        lanes = _stage(cluster, story, namespaces)
+    except ClusterError as error:
+        raise NotBegunError(str(error)) from error
     with Traffic(cluster, lanes) as traffic:
         for number in range(rounds):
             with _scene(cluster, namespaces) as scene:

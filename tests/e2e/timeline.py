@@ -99,9 +99,9 @@ class Watch:
 
 
 def _signals(log: str, container: str | None) -> Record:
-    """Give when the runtime sent which signal to a container; at a second attempt the later one."""
+    """Give when the runtime first sent which signal to a container."""
     found = {key: [at for at, which in words.findall(log) if which == container] for key, words in _SIGNALS.items()}
-    return {key: max(map(_seconds, stamps), default=None) for key, stamps in found.items()}
+    return {key: min(map(_seconds, stamps), default=None) for key, stamps in found.items()}
 
 
 def _events(seen: Iterable[Line]) -> Iterable[tuple[float, str, Any]]:
@@ -188,8 +188,8 @@ def _hook(seen: Iterable[Line], name: str) -> Record:
 
 def _last_request(record: Record) -> float | None:
     """Give when the hook last saw something in flight, by its record in the termination message."""
-    said = re.search(r'"last_busy":([\d.]+)', record["message"] or "")
-    return record["hook_starts"][-1] + float(said[1]) if said and record["hook_starts"] else None
+    said = re.findall(r'"last_busy":([\d.]+)', record["message"] or "")
+    return record["hook_starts"][-1] + float(said[-1]) if said and record["hook_starts"] else None
 
 
 def _seconds(stamp: str) -> float:
