@@ -31,6 +31,7 @@ def down(places: Places) -> None:
         processes.end(places, name, signal.SIGKILL)
     with contextlib.suppress(ClusterError):  # what stays is told by leftovers()
         processes.wait_until("the end of all processes", lambda: not _running(places), 20)
+    with contextlib.suppress(ClusterError):  # also where somebody's client goes on
         processes.wait_until("the end of all pods", cgroups.remove, 20)
     _remove(places)
 

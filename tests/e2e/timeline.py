@@ -24,6 +24,8 @@ _SIGNALS: Final = {  # words of containerd
     "sigterm": re.compile(r'^time="(\S+)" .*msg="Stop container \\"(\w+)\\" with signal terminated"', re.MULTILINE),
     "sigkill": re.compile(r'^time="(\S+)" .*msg="Kill container \\"(\w+)\\""', re.MULTILINE),
 }
+# A minute at most: nobody may be left to end it.
+_UNTIL_IT_ANSWERS: Final = 'n=0; until "$@" 2>/dev/null || [ $n -ge 200 ]; do n=$((n + 1)); sleep 0.2; done'
 Record = dict[str, Any]
 
 
@@ -58,7 +60,7 @@ class Watch:
         """Follow the servers' logs; once more after a restart of the kubelet, which serves them when it is up."""
         kubectl = [str(self._cluster.kubectl_path), f"--kubeconfig={self._cluster.kubeconfig}"]
         follow = ["logs", "-f", "-n", self._namespace, "-l", f"app={NAME}", "-c", "server", "--timestamps", "--prefix"]
-        again = ["sh", "-c", 'until "$@" 2>/dev/null; do :; done', "sh"] if self._logs else []
+        again = ["sh", "-c", _UNTIL_IT_ANSWERS, "sh"] if self._logs else []
         self._logs.append(self._start([*again, *kubectl, *follow, "--max-log-requests=20"]))
 
     def wait_gone(self, count: int, seconds: float = 240) -> None:
