@@ -69,7 +69,7 @@ STORIES = $(PY) -m tests.e2e $(if $(JOBS_E2E),--jobs $(JOBS_E2E))
 e2e: $(VENV)/.dev ## the stories on that cluster: disruptions under load, with and without drainhook, three times each
 	@$(STORIES) $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(SHORT),--short) $(if $(ENGINE),--engine $(ENGINE))
 
-soak: $(VENV)/.dev ## the same, twenty times each (an hour)
+soak: $(VENV)/.dev ## the same, twenty times each (more than an hour)
 	@$(STORIES) --rounds 20
 
 latency: $(VENV)/.dev ## what the webhook adds to the creation of a pod on that cluster

@@ -9,7 +9,9 @@ import json
 import os
 import signal
 import subprocess
-from collections.abc import Iterable, Mapping
+import uuid
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -103,6 +105,20 @@ class Cluster:
         """Apply objects together."""
         items = {"apiVersion": "v1", "kind": "List", "items": list(objects)}
         self.kubectl("apply", "-f", "-", stdin=json.dumps(items))
+
+    @contextmanager
+    def namespace(self, prefix: str = "test") -> Iterator[str]:
+        """Make a namespace and give its name; it goes with all that is in it."""
+        name = f"{prefix}-{uuid.uuid4().hex[:8]}"
+        self.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+        try:
+            # Pods are refused until the namespace has its service account.
+            self.kubectl("wait", "--for=create", "serviceaccount/default", "-n", name, "--timeout=60s")
+            yield name
+        finally:
+            # The pods first: the namespace's own controller looks again only after ten seconds.
+            self.kubectl("delete", "deployment,pod", "--all", "-n", name, "--timeout=90s")
+            self.kubectl("delete", "namespace", name, "--wait=false")
 
     def run(self, *command: str, seconds: float = 60) -> subprocess.CompletedProcess[str]:
         """Run a command in the cluster's network and give its result, whatever it is."""

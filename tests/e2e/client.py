@@ -5,9 +5,8 @@ from __future__ import annotations
 import http.client
 import json
 import select
-import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
 TIMEOUT_SECONDS: Final = 90.0
@@ -23,7 +22,6 @@ class Fate:
     why: str = ""
     reused: bool = False  # on a connection to the server that an earlier request had used
     streamed: bool = False  # the first event of the answer had come
-    began: float = field(default_factory=time.time)
 
 
 class Client:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 import pytest
 
 from tests.cluster.cluster import Cluster
-from tests.cluster.conftest import cluster, made_namespace, namespace
+from tests.cluster.conftest import cluster, namespace
 from tests.e2e import product
 from tests.e2e.report import Report
 from tests.e2e.stories import STORIES
@@ -45,7 +45,7 @@ def drainhook(cluster: Cluster) -> Iterator[Cluster]:  # pytest's way to ask for
 @pytest.fixture
 def namespaces(cluster: Cluster) -> Iterator[Mapping[str, str]]:
     """Give a namespace for each side of a story."""
-    with made_namespace(cluster) as labelled, made_namespace(cluster) as plain:
+    with cluster.namespace() as labelled, cluster.namespace() as plain:
         yield dict(zip(SIDES, (labelled, plain), strict=True))
 
 

@@ -36,9 +36,9 @@ class Lane:
 
 
 def say(**fields: Any) -> None:
-    """Print one line; `at` is the time of day in seconds."""
+    """Print one line."""
     with _printing:
-        print(json.dumps({"at": time.time(), **fields}), flush=True)
+        print(json.dumps(fields), flush=True)
 
 
 def size(host: str, seconds: float) -> int:

@@ -10,9 +10,7 @@ import argparse
 import json
 import subprocess
 import sys
-import uuid
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
@@ -39,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     pairs = parser.parse_args(arguments).pairs
     try:
         cluster = Cluster.attach()
-        with installed(cluster), _namespace(cluster) as namespace:
+        with installed(cluster), cluster.namespace("latency") as namespace:
             return _measure(cluster, namespace, pairs)
     except ClusterError as error:
         print(f"not measured: {error}")
@@ -116,18 +114,6 @@ def _page(cluster: Cluster, url: str) -> str:
     if done.returncode:
         raise ClusterError(f"The webhook's metrics: {done.stderr.strip()}")
     return done.stdout
-
-
-@contextmanager
-def _namespace(cluster: Cluster) -> Iterator[str]:
-    """Give a namespace of the measurement's own."""
-    name = f"latency-{uuid.uuid4().hex[:8]}"
-    cluster.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
-    try:
-        cluster.kubectl("wait", "--for=create", "serviceaccount/default", "-n", name, "--timeout=60s")
-        yield name
-    finally:
-        cluster.kubectl("delete", "namespace", name, "--wait=false")
 
 
 def _where(spent: Reading, found: Figures) -> str:
