@@ -70,7 +70,7 @@ e2e: $(VENV)/.dev ## the stories on that cluster: disruptions under load, with a
 	@$(STORIES) $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(SHORT),--short) $(if $(ENGINE),--engine $(ENGINE))
 
 soak: $(VENV)/.dev ## the same, twenty times each (more than an hour)
-	@$(STORIES) --rounds 20
+	@$(STORIES) --rounds 20 --requests 10000 --endings 200
 
 latency: $(VENV)/.dev ## what the webhook adds to the creation of a pod on that cluster
 	@$(PY) -m tests.latency

@@ -38,7 +38,7 @@ def rounds(request: pytest.FixtureRequest) -> int:
 @pytest.fixture(scope="session")
 def drainhook(cluster: Cluster) -> Iterator[Cluster]:  # pytest's way to ask for a fixture
     """Give the cluster with drainhook installed, once per session; one that was there before stays."""
-    with product.installed(cluster):
+    with product.installed(cluster, shared=True):
         yield cluster
 
 

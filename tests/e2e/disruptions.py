@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Final
 
@@ -26,9 +27,14 @@ class Scene:
     namespaces: Mapping[str, str]
     watches: Mapping[str, Watch]
 
-    def busiest(self) -> list[tuple[str, str]]:
-        """Give the namespace and name of the busiest pod of each side."""
-        return [(space, name_of(busiest(self.cluster, space))) for space in self.namespaces.values()]
+    def on_both(self, act: Callable[[str], object]) -> None:
+        """Do something in the namespaces of both sides at the same time."""
+        with ThreadPoolExecutor(len(self.namespaces)) as threads:
+            list(threads.map(act, self.namespaces.values()))
+
+    def on_busiest(self, act: Callable[[str, str], object]) -> None:
+        """Do something to the busiest pod of each side, by namespace and name, at the same time."""
+        self.on_both(lambda space: act(space, name_of(busiest(self.cluster, space))))
 
 
 Disruption = Callable[[Scene], None]
@@ -41,30 +47,34 @@ def delete_pod(scene: Scene) -> None:
 
 def restart(scene: Scene) -> None:
     """Replace all pods."""
-    for space in scene.namespaces.values():
-        scene.cluster.kubectl("rollout", "restart", f"deployment/{NAME}", "-n", space)
+    scene.on_both(lambda space: scene.cluster.kubectl("rollout", "restart", f"deployment/{NAME}", "-n", space))
 
 
 def scale_down(scene: Scene) -> None:
     """Go from two pods to one; the cost makes the controller take the busiest."""
-    for space, pod in scene.busiest():
+
+    def lower(space: str, pod: str) -> None:
         scene.cluster.kubectl("annotate", "pod", pod, "-n", space, "controller.kubernetes.io/pod-deletion-cost=-1")
         _scale(scene, space, 1)
+
+    scene.on_busiest(lower)
 
 
 def scale_up(scene: Scene) -> None:
     """Go back to all pods."""
-    for space in scene.namespaces.values():
-        _scale(scene, space, REPLICAS)
+    scene.on_both(lambda space: _scale(scene, space, REPLICAS))
 
 
 def evict(scene: Scene) -> None:
     """Evict one pod, as an autoscaler does."""
-    for space, pod in scene.busiest():
+
+    def ask(space: str, pod: str) -> None:
         metadata = {"name": pod, "namespace": space}
         eviction = json.dumps({"apiVersion": "policy/v1", "kind": "Eviction", "metadata": metadata})
         path = f"/api/v1/namespaces/{space}/pods/{pod}/eviction"
         scene.cluster.kubectl("create", "--raw", path, "-f", "-", stdin=eviction)
+
+    scene.on_busiest(ask)
 
 
 def drain_node(scene: Scene) -> None:
@@ -96,8 +106,11 @@ def uncordon(scene: Scene) -> None:
 
 def kill_engine(scene: Scene) -> None:
     """Let the busiest server stop listening while its process lives; the liveness probe finds it."""
-    for space, pod in scene.busiest():
+
+    def kill(space: str, pod: str) -> None:
         scene.cluster.kubectl("exec", pod, "-n", space, "-c", "server", "--", "sh", "-c", "kill -USR1 1")
+
+    scene.on_busiest(kill)
 
 
 def replace_restarted(scene: Scene) -> None:
@@ -144,8 +157,10 @@ def _budget(space: str) -> Json:
 
 
 def _delete(scene: Scene, *options: str) -> None:
-    for space, pod in scene.busiest():
+    def delete(space: str, pod: str) -> None:
         scene.cluster.kubectl("delete", "pod", pod, "-n", space, "--wait=false", *options)
+
+    scene.on_busiest(delete)
 
 
 def _scale(scene: Scene, space: str, replicas: int) -> None:

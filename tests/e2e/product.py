@@ -28,11 +28,18 @@ def install(cluster: Cluster) -> None:
 
 
 @contextmanager
-def installed(cluster: Cluster) -> Iterator[None]:
-    """Install drainhook, or bring it up to date, and remove it afterwards unless it was there before."""
+def installed(cluster: Cluster, *, shared: bool = False) -> Iterator[None]:
+    """Install drainhook, or bring it up to date, and remove it afterwards unless it was there before.
+
+    A `shared` one may be in use and is not started anew, though its image may have been built again under its name.
+    """
     stays = is_installed(cluster)
     try:
         install(cluster)
+        if stays and not shared:
+            target = f"deployment/{names.SERVICE}"
+            cluster.kubectl("rollout", "restart", target, "-n", names.SYSTEM_NAMESPACE)
+            cluster.kubectl("rollout", "status", target, "-n", names.SYSTEM_NAMESPACE, "--timeout=90s")
         yield
     finally:
         if not stays:

@@ -23,8 +23,8 @@ pytestmark = pytest.mark.e2e
 def test_story(drainhook, namespaces, report, rounds, story: Story):
     told = _told(drainhook, story, namespaces, rounds)
     report.add(story, told)
-    pod = pods(drainhook, namespaces[WITH])[0]
-    PODS.get(story.name, _runs_the_script)(pod["spec"])
+    for pod in pods(drainhook, namespaces[WITH]):
+        PODS.get(story.name, _runs_the_script)(pod["spec"])
     labelled, plain = told[WITH], told[WITHOUT]
     assert labelled.total("completed") > 0, summary(told)
     assert len(labelled.records) == len(plain.records) == story.ended * rounds
@@ -102,8 +102,13 @@ def _leaves_at_once(record: Record) -> None:
     assert record["restarts"] > 0, record
 
 
-def _is_killed(record: Record) -> None:
+def _is_cut(record: Record) -> None:
     assert record["gone"] - record["deleted"] < 10, f"no grace was cut: {record}"
+    assert record["hook_end"] is None, f"the hook came to its end: {record}"
+
+
+def _starts_anew(record: Record) -> None:
+    assert len(record["hook_starts"]) == 2, f"the kubelet was not restarted while the hook ran: {record}"
 
 
 def _ends_without_gauges(record: Record) -> None:
@@ -129,8 +134,9 @@ RECORDS: Final[Mapping[str, Callable[[Record], None]]] = {
     "no-shell-sleep": _sleeps,
     "dead-engine": _leaves_at_once,
     "hanging-metrics": _ends_without_gauges,
-    "grace-cut": _is_killed,
-    "force-delete": _is_killed,
+    "grace-cut": _is_cut,
+    "force-delete": _is_cut,
+    "kubelet-restart": _starts_anew,
     "own-hook-kept": _says_done,
     "own-hook-chained": _says_done_and_drains,
 }

@@ -84,6 +84,12 @@ def endpoints(*, ready: bool, service: str = "app", name: str = "app-1") -> str:
 
 def test_an_endpoint_counts_from_when_it_was_ready() -> None:
     unready = lines(endpoints(ready=False), endpoints(ready=True), endpoints(ready=False))
-    assert timeline._endpoint(unready, "app-1") == 2.0
+    assert timeline._endpoint(unready, "app-1", None) == 2.0
     other = lines(endpoints(ready=True), endpoints(ready=True, service="proxy", name="proxy-1"))
-    assert timeline._endpoint(other, "app-1") is None
+    assert timeline._endpoint(other, "app-1", None) is None
+
+
+def test_a_probe_that_was_missed_before_the_deletion_is_not_its_effect() -> None:
+    seen = lines(*(endpoints(ready=ready) for ready in (True, False, True, False)))
+    assert timeline._endpoint(seen, "app-1", 2.9) == 3.0
+    assert timeline._endpoint(seen, "app-1", 9.0) is None

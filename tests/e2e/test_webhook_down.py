@@ -18,11 +18,13 @@ pytestmark = [pytest.mark.e2e, pytest.mark.alone]
 def without_webhook(drainhook: Cluster) -> Iterator[Cluster]:
     """Give the cluster while no replica of the webhook runs; both are back afterwards."""
     space = ("-n", names.SYSTEM_NAMESPACE)
-    drainhook.kubectl("scale", f"deployment/{names.SERVICE}", *space, "--replicas=0")
-    drainhook.kubectl("wait", "--for=delete", "pod", "--all", *space, "--timeout=60s")
-    yield drainhook
-    drainhook.kubectl("scale", f"deployment/{names.SERVICE}", *space, "--replicas=2")
-    product.install(drainhook)
+    try:
+        drainhook.kubectl("scale", f"deployment/{names.SERVICE}", *space, "--replicas=0")
+        drainhook.kubectl("wait", "--for=delete", "pod", "--all", *space, "--timeout=60s")
+        yield drainhook
+    finally:
+        drainhook.kubectl("scale", f"deployment/{names.SERVICE}", *space, "--replicas=2")
+        product.install(drainhook)
 
 
 def test_a_pod_passes_without_hook_and_is_found_later(without_webhook, namespace):

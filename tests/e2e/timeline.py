@@ -95,7 +95,7 @@ class Watch:
     def _record(self, name: str, signals: str) -> Record:
         said = [line for lines in self._logs for line in lines.seen]
         record = {"pod": name, **_pod(self._pods.seen, name), **_hook(said, name)}
-        record["endpoint_not_ready"] = _endpoint(self._slices.seen, name)
+        record["endpoint_not_ready"] = _endpoint(self._slices.seen, name, record["deleted"])
         record["last_request"] = _last_request(record)
         return {**record, **_signals(signals, record.pop("container"))}
 
@@ -160,15 +160,18 @@ def _id(status: Any) -> str | None:
     return status.get("containerID", "").rpartition("/")[2] or None
 
 
-def _endpoint(seen: Sequence[Line], name: str) -> float | None:
-    """Give when the pod's endpoint was ready no more, or had left the slice."""
+def _endpoint(seen: Sequence[Line], name: str, deleted: float | None) -> float | None:
+    """Give when the pod's endpoint was ready no more, or had left the slice, because of the deletion if there was one.
+
+    A pod may miss a probe before. Two watches tell of deletion and endpoint, so theirs may be half a second apart.
+    """
     was_ready = False
     for at, _, found in _events(seen):
         of_pod = [one for one in found.get("endpoints") or [] if one.get("targetRef", {}).get("name") == name]
         if not of_pod and found["metadata"]["labels"].get("kubernetes.io/service-name") != NAME:
             continue  # another Service's
         ready = any(one["conditions"].get("ready") for one in of_pod)
-        if was_ready and not ready:
+        if was_ready and not ready and at >= (deleted or at) - 0.5:
             return at
         was_ready = ready
     return None
