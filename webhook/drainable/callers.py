@@ -1,0 +1,56 @@
+"""Who may ask for a drain: the pod itself, networks that were named, and who knows the token.
+
+Only the peer's address counts. A request that came through a proxy carries the proxy's address, so it is refused
+whatever its header says.
+"""
+
+from __future__ import annotations
+
+import hmac
+import ipaddress
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+_BY_PROXY: Final = frozenset({b"forwarded", b"via", b"x-forwarded-for", b"x-real-ip"})
+_Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+
+class Callers:
+    """The rule for one application."""
+
+    def __init__(self, networks: Iterable[str], token: str | None) -> None:
+        """Take networks as 10.0.0.0/8; raise ValueError for what is none, and for an empty token."""
+        self._networks = [_network(text) for text in networks]
+        if token is not None and not (token and token.isascii()):
+            raise ValueError("token: expected ASCII text that is not empty")
+        self._token = token.encode() if token else None
+
+    def refusal(self, scope: Mapping[str, Any]) -> str:
+        """Say why a caller may not, empty where it may."""
+        headers = dict(scope["headers"])
+        given = headers.get(b"authorization", b"")
+        if self._token and hmac.compare_digest(given, b"Bearer " + self._token):
+            return ""
+        if passed := _BY_PROXY & headers.keys():
+            return f"the call came through a proxy (header {min(passed).decode()})"
+        peer, own = (_address((scope.get(key) or ("",))[0]) for key in ("client", "server"))
+        if peer is None:
+            return "the caller has no address"
+        if peer.is_loopback or peer == own or any(peer in network for network in self._networks):
+            return ""
+        return f"{peer} is neither this pod nor in drain_from"
+
+
+def _network(text: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
+    try:
+        return ipaddress.ip_network(text)
+    except ValueError as error:
+        raise ValueError(f"drain_from: {error}; expected a network like 10.0.0.0/8") from None
+
+
+def _address(text: str) -> _Address | None:
+    try:
+        found = ipaddress.ip_address(text.partition("%")[0])
+    except ValueError:
+        return None
+    return getattr(found, "ipv4_mapped", None) or found
