@@ -45,6 +45,8 @@ def stream(cluster: Cluster, address: str) -> list[str]:
     ],
 )
 def test_an_engine_streams_through_its_service(cluster, namespace, server):
+    if server["image"] == recipes.LLAMA_SERVER and cluster.archive_of(recipes.LLAMA_SERVER) is None:
+        pytest.skip("Debian's unstable suite gave no llama-server when the images were made")
     events = stream(cluster, roll_out(cluster, namespace, server))
     assert events[-1] == "[DONE]"
     assert json.loads(events[-2])["timings"]["predicted_n"] == TOKENS

@@ -182,6 +182,21 @@ def test_a_cluster_takes_the_dockerfiles_image_where_it_is_of_this_checkout(tmp_
     assert [path.name.split("-")[0] for path in recipes.make(places)] == ["engines", "product"]
 
 
+def test_an_unstable_suite_that_is_broken_takes_only_its_own_images_with_it(tmp_path, checkout, monkeypatch, capsys):
+    def good(layers):
+        return Image(recipes.PRODUCT, (layers.files("one", {"one": checkout / "Dockerfile"}),))
+
+    def broken(_layers):
+        raise ClusterError("unmet dependencies")
+
+    monkeypatch.setattr(recipes, "GROUPS", {"engines": (good,), "unstable": (broken,)})
+    assert [path.name.split("-")[0] for path in recipes.make(Places(tmp_path))] == ["engines"]
+    assert capsys.readouterr().err == "left out: unmet dependencies\n"
+    monkeypatch.setattr(recipes, "GROUPS", {"engines": (broken,)})
+    with pytest.raises(ClusterError, match="unmet"):
+        recipes.make(Places(tmp_path))
+
+
 def test_the_node_knows_where_an_image_came_from(tmp_path):
     places = Places(tmp_path)
     places.state.mkdir()

@@ -16,7 +16,7 @@ from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any, Final
 
-from tests.cluster import checks, recipes
+from tests.cluster import checks, recipes, startup
 from tests.cluster.cluster import Cluster
 from tests.cluster.errors import ClusterError
 from tests.cluster.layers import Layers, python_of
@@ -75,9 +75,10 @@ def build(places: Places) -> Path:
 
 def prepare(cluster: Cluster) -> Path:
     """Give the folder, made where it is missing, and put the image that runs it on the cluster's node."""
-    path, _ = recipes.make_group(cluster.places, "vllm", [recipes.vllm])
-    cluster.load([path])
-    return build(cluster.places)
+    with startup.alone(cluster.places):
+        path, _ = recipes.make_group(cluster.places, "vllm", [recipes.vllm])
+        cluster.load([path])
+        return build(cluster.places)
 
 
 def server(**fields: Any) -> Json:

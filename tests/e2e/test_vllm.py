@@ -24,6 +24,9 @@ def test_vllm_keeps_its_streams(drainhook, namespaces, report, rounds):
     assert told[WITH].total("completed") > 0, summary(told)
     assert told[WITH].total("lost") == 0, summary(told)
     assert told[WITHOUT].total("lost") > 0, summary(told)  # else the other half would prove nothing
+    assert len(told[WITH].records) == len(told[WITHOUT].records) == rounds
     for record in told[WITH].records:
         assert record["hook_says"].split(": ")[1].startswith("idle "), record
+        assert record["endpoint_not_ready"] < record["hook_end"] <= record["sigterm"], record
+        assert record["hook_starts"][0] < record["last_request"], record  # something was in flight
         assert record["sigkill"] is None, record

@@ -33,6 +33,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the check and return its exit code."""
     options = _options(arguments)
     started = time.monotonic()
+    for old in FOLDER.glob("*.json"):
+        old.unlink()
     try:
         binary = oracle(Places.of())
         print(f"k8soracle was ready after {time.monotonic() - started:.1f} s; seed {options.seed}")
