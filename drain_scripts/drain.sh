@@ -264,7 +264,7 @@ now
 [ $# -gt 0 ] && bound $((end - t)) "$@" >/dev/null
 if [ "$call" ]; then
 	reach "$call" $end
-	case $status in 2??) finish called "$call" ;; esac
+	case $status in 2??) look 100; scan; finish called "$call" ;; esac
 	say "no answer from $call: $status"
 fi
 # Settle: endpoints and routers need time to forget the pod, so an idle moment now proves nothing.

@@ -32,6 +32,8 @@ STATUS: Final = f"{DOMAIN}/status"
 # How our own hooks are recognised.
 HOOK_NAME: Final = "drainhook"  # $0 of the exec hook
 HOOK_HEADER: Final = "X-Drainhook"  # header of the httpGet hook
+SIDECAR: Final = "drainhook"  # name of the native sidecar's container
+SIDECAR_VOLUME: Final = "drainhook-no-token"  # an empty volume that keeps the service account's token out of it
 
 # Paths and ports of the server.
 MUTATE_PATH: Final = "/mutate"
@@ -39,6 +41,7 @@ VALIDATE_PATH: Final = "/validate"
 HEALTHZ_PATH: Final = "/healthz"
 READYZ_PATH: Final = "/readyz"
 METRICS_PATH: Final = "/metrics"
+SIDECAR_PATH: Final = "/drain"  # what the server's hook calls at the sidecar
 LOCAL_HOST: Final = "127.0.0.1"
 LOCAL_PORT: Final = 8443
 CONTAINER_PORT: Final = 10250
@@ -52,6 +55,9 @@ TLS_SECRET: Final = "drainhook-tls"  # noqa: S105 (a name)
 # Kubernetes' own keys that decide whether a pod is touched at all.
 MIRROR_POD: Final = "kubernetes.io/config.mirror"
 OS_LABELS: Final = ("kubernetes.io/os", "beta.kubernetes.io/os")
+
+# Where the API server mounts a service account's token in every container that has no mount there.
+TOKEN_PATH: Final = "/var/run/secrets/kubernetes.io/serviceaccount"  # noqa: S105 (a path)
 
 # Set by the kubelet in every pod: this process runs in a cluster.
 IN_CLUSTER: Final = "KUBERNETES_SERVICE_HOST"

@@ -14,7 +14,7 @@ from typing import Final
 import yaml
 
 from webhook import __version__, names
-from webhook.core.decision import Policy, Rule
+from webhook.core.decision import Policy, Rule, Sidecar
 from webhook.core.profile import Json
 
 ENVIRONMENT: Final = "DRAINHOOK_"
@@ -23,9 +23,11 @@ SETTINGS_VARIABLE: Final = f"{ENVIRONMENT}SETTINGS"  # the path of the settings 
 CLUSTER_DELAY_SECONDS: Final = 10.0
 MAX_DELAY_SECONDS: Final = 300.0
 LEVELS: Final = ("debug", "info", "warning", "error")
+PULL_POLICIES: Final = ("Always", "IfNotPresent", "Never")
 # A Service named `drainhook` puts DRAINHOOK_PORT=tcp://10.0.0.1:443 and the like into every pod of its namespace.
 _SERVICE_LINK: Final = re.compile(r"DRAINHOOK_(\w+_)?(SERVICE_HOST|SERVICE_PORT\w*|PORT_\d+_\w+)")
 _LINK_VALUE: Final = re.compile(r"(tcp|udp|sctp)://")
+_IMAGE: Final = re.compile(r"[\w][\w.:@/-]*", re.ASCII)  # what the API server would refuse would stop every such pod
 _VERSION: Final = re.compile(r"v?(\d+)\.(\d+)(\.\d+)?([-+].*)?")
 
 
@@ -59,6 +61,9 @@ class Settings:
     log_level: str = "info"
     rules: tuple[Rule, ...] = ()
     validate_pods: bool = False
+    sidecar_image: str = ""
+    sidecar_pull_policy: str = ""
+    sidecar_without_shell: bool = False
 
     @classmethod
     def build(
@@ -86,7 +91,10 @@ class Settings:
     @property
     def policy(self) -> Policy:
         """The part that decisions depend on."""
-        return Policy(__version__, self.kubernetes_version, self.rules, self.validate_pods)
+        sidecar = None
+        if self.sidecar_image:
+            sidecar = Sidecar(self.sidecar_image, self.sidecar_pull_policy, self.sidecar_without_shell)
+        return Policy(__version__, self.kubernetes_version, self.rules, self.validate_pods, sidecar)
 
 
 def parse_kubernetes_version(raw: Json) -> tuple[int, int]:
@@ -154,6 +162,8 @@ def _contradictions(settings: Settings) -> list[SettingFault]:
         faults.append(SettingFault("--ca-out", "there is no CA to write where a certificate is given."))
     if settings.port and settings.port == settings.metrics_port:
         faults.append(SettingFault("--metrics-port", "must differ from --port."))
+    if not settings.sidecar_image and (settings.sidecar_pull_policy or settings.sidecar_without_shell):
+        faults.append(SettingFault("sidecarPullPolicy, sidecarWithoutShell", "need sidecarImage."))
     return faults
 
 
@@ -206,6 +216,18 @@ def _seconds(raw: Json) -> float:
 def _level(raw: Json) -> str:
     if raw not in LEVELS:
         raise ValueError(f"{raw!r} is none of {', '.join(LEVELS)}.")
+    return str(raw)
+
+
+def _image(raw: Json) -> str:
+    if not _IMAGE.fullmatch(_text(raw)):
+        raise ValueError(f"{raw!r} is no image like registry.example/drainhook:0.1.0.")
+    return str(raw)
+
+
+def _pull_policy(raw: Json) -> str:
+    if raw not in PULL_POLICIES:
+        raise ValueError(f"{raw!r} is none of {', '.join(PULL_POLICIES)}.")
     return str(raw)
 
 
@@ -262,5 +284,8 @@ _PARSERS: Final[Mapping[str, Callable[[Json], Json]]] = {
     "log_level": _level,
     "rules": _rules,
     "validate_pods": _deny,
+    "sidecar_image": _image,
+    "sidecar_pull_policy": _pull_policy,
+    "sidecar_without_shell": _boolean,
 }
 _FIELDS: Final = {_camel(field.name): field.name for field in fields(Settings)}

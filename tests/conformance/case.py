@@ -10,13 +10,13 @@ from pathlib import Path
 import yaml
 
 from webhook.catalog import load
-from webhook.core.decision import Policy, Rule
+from webhook.core.decision import Policy, Rule, Sidecar
 
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 ROOT = Path(__file__).parent / "cases"
 VERSION = "0.0.0"
 DOORS = ("core", "http", "cli")
-OPTIONS = {"kubernetes", "rules", "profiles", "operation", "old", "deny_pods", "as_is", "doors", "why"}
+OPTIONS = {"kubernetes", "rules", "profiles", "operation", "old", "deny_pods", "sidecar", "as_is", "doors", "why"}
 
 
 @cache
@@ -27,7 +27,7 @@ def catalog(folder: Path | None = None):
 
 @dataclass(frozen=True)
 class Case:
-    """One behaviour. `options.yaml` may say: cluster version, rules, profiles, operation and old object, doors."""
+    """One behaviour. `options.yaml` may say: version, rules, sidecar, profiles, operation and old object, doors."""
 
     folder: Path
 
@@ -75,6 +75,7 @@ class Case:
             tuple(int(part) for part in version.split(".")) if version else None,
             tuple(Rule(**_snake(rule)) for rule in self.options.get("rules", ())),
             deny_pods=self.options.get("deny_pods", False),
+            sidecar=Sidecar(**_snake(self.options["sidecar"])) if "sidecar" in self.options else None,
         )
 
     def write(self, expected):

@@ -15,16 +15,17 @@ from pathlib import Path
 from tests.conformance.case import ROOT, all_cases
 from webhook.cli.main import run
 
-Key = tuple[str, str, str]
+Key = tuple[str, str, str, str]
 FINDING = re.compile(r".*?:(?P<line>\d+):\d+: (?P<level>\w+): (?P<message>.*) \[(?P<reason>\w+)\]")
 
 
 def key_of(case) -> Key:
-    """Return what a run depends on: version, profiles, and a case of its own where Namespace documents stand."""
+    """Return what a run depends on: version, sidecar, profiles, and a case of its own where a Namespace stands."""
     options = case.options
     profiles = str(case.folder / options["profiles"]) if "profiles" in options else ""
     alone = "kind: Namespace" in (case.folder / "input.yaml").read_text("utf-8") or case.is_text
-    return options.get("kubernetes", ""), profiles, case.name if alone else ""
+    image = options.get("sidecar", {}).get("image", "")
+    return options.get("kubernetes", ""), image, profiles, case.name if alone else ""
 
 
 @cache
@@ -38,9 +39,10 @@ def _together() -> dict[Key, list[Path]]:
 
 @cache
 def _output(command: str, key: Key) -> tuple[str, str]:
-    kubernetes, profiles, _ = key
+    kubernetes, image, profiles, _ = key
     arguments = [command, "-o", "patch" if command == "patch" else "json"]
     arguments += ["--kubernetes-version", kubernetes] if kubernetes else []
+    arguments += ["--sidecar-image", image] if image else []
     arguments += ["--profiles", profiles] if profiles else []
     for file in _together()[key]:
         arguments += ["-f", str(file)]

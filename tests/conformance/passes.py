@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from tests.conformance.case import VERSION, catalog
 from webhook.core.admission import decide
-from webhook.core.decision import Policy, Request
+from webhook.core.decision import Policy, Request, Sidecar
 from webhook.core.patch import apply
+
+SIDECAR = Sidecar("registry.example/drainhook:0.0.0")
 
 
 def decided(document, kubernetes=(1, 34)):
-    return decide(Request(document), catalog(), Policy(VERSION, kubernetes))
+    return decide(Request(document), catalog(), Policy(VERSION, kubernetes, sidecar=SIDECAR))
 
 
 def patched(document, kubernetes=(1, 34)):

@@ -85,6 +85,7 @@ handlers = some(
     *({"httpGet": {"path": "stop", "port": port}} for port in (8000, "http")),
     {"httpGet": {"path": "/", "port": 8000, "httpHeaders": [{"name": "Authorization", "value": SECRET}]}},
     {"httpGet": {"path": "/", "port": 8000, "httpHeaders": [{"name": names.HOOK_HEADER, "value": "0"}]}},
+    {"httpGet": {"path": "/drain", "port": 9390, "httpHeaders": [{"name": names.HOOK_HEADER, "value": "0"}]}},
     {"future": {"x": 1}},
     None,
     {},
@@ -127,7 +128,22 @@ annotations = st.fixed_dictionaries(
 wishes = some(
     *({names.EXISTING_HOOK: wish} for wish in ("chain", "replace")),
     *({names.EXISTING_HOOK: "chain", names.IMAGE_TOOLS: "none"}, {names.IMAGE_TOOLS: "none"}, {names.HOOK: "none"}),
-    *({names.NATIVE_DRAIN: "enabled"}, {names.HOOK: "http"}, {names.HOOK: "sleep", names.EXISTING_HOOK: "replace"}),
+    *(
+        {names.NATIVE_DRAIN: "enabled"},
+        {names.HOOK: "http"},
+        {names.HOOK: "sidecar"},
+        {names.HOOK: "sleep", names.EXISTING_HOOK: "replace"},
+    ),
+)
+OUR_SIDECAR = {"name": names.SIDECAR, "image": "old", "restartPolicy": "Always", "args": ["drain", "settle=1"]}
+AMONG_OTHERS = [{"name": "i", "restartPolicy": "Always"}, OUR_SIDECAR | {"volumeMounts": []}, {"name": "w"}]
+inits = some(
+    *(None, [], [OUR_SIDECAR], AMONG_OTHERS, [{"name": names.SIDECAR, "image": "theirs"}]),
+    [{"name": "i", "image": "istio/proxyv2", "restartPolicy": "Always"}],
+)
+volumes = some(
+    *(None, [], [{"name": "v", "emptyDir": {}}], [{"name": names.SIDECAR_VOLUME, "emptyDir": {}}]),
+    [{"name": names.SIDECAR_VOLUME, "downwardAPI": {"defaultMode": 420}}, {"name": "v", "emptyDir": {}}],
 )
 backends = st.sampled_from([*CATALOG.profiles, names.AUTO, "nobody"])
 specs = mapping(
@@ -135,7 +151,10 @@ specs = mapping(
     hostNetwork=st.booleans(),
     hostPID=st.booleans(),
     shareProcessNamespace=st.booleans(),
-    initContainers=some(None, [], [{"name": "i", "image": "istio/proxyv2", "restartPolicy": "Always"}]),
+    initContainers=inits,
+    volumes=volumes,
+    securityContext=some(None, {}, {"runAsUser": 0}, {"runAsUser": 1000}),
+    resources=some(None, {"limits": {"cpu": "8"}}),
     nodeSelector=some(None, {}, {"kubernetes.io/os": "linux"}),
     futureField=junk,
 )
@@ -161,6 +180,14 @@ def pods(draw):
     if draw(st.booleans()):
         metadata["annotations"] = {**(metadata["annotations"] or {}), **draw(wishes)}
     spec = {"containers": items, **draw(specs)}
+    if not draw(st.integers(0, 5)):  # what a sidecar needs: one server with a port that is written down, no mesh
+        items[0]["args"] = ["--port=8000"]
+        metadata["annotations"] = {names.HOOK: "sidecar"}
+        spec |= {
+            "containers": items[:1],
+            "hostNetwork": False,
+            "initContainers": draw(some(None, AMONG_OTHERS[:1], [OUR_SIDECAR], AMONG_OTHERS)),
+        }
     document = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec, "futureField": draw(junk)}
     return copy.deepcopy(document)
 

@@ -50,7 +50,7 @@ def test_each_reason_has_a_case():
     assert {str(reason) for reason in Reason} - set(said_reasons()) == set()
 
 
-@pytest.mark.parametrize("rung", ["exec", "http", "sleep", "none", "kept"])
+@pytest.mark.parametrize("rung", ["exec", "http", "sidecar", "sleep", "none", "kept"])
 def test_each_rung_has_a_case(rung):
     assert rung in {status["hook"] for status in statuses()}
 

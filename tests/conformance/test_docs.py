@@ -46,9 +46,10 @@ def test_choices_and_their_default(key):
     assert said[key] == (", ".join(f"`{choice}`" for choice in CHOICES[key]), f"`{CHOICES[key][0]}`")
 
 
-def test_each_row_of_existing_hook_stands():
+def test_each_row_of_hook_and_existing_hook_stands():
     page = (DOCS / "annotations.md").read_text("utf-8")
-    assert re.findall(r"^\| `(\w+)` \| [^|]+ \|$", page, re.MULTILINE) == list(overrides.EXISTING)
+    kinds = [kind for kind in overrides.HOOKS if kind != "auto"]
+    assert re.findall(r"^\| `(\w+)` \| [^|]+ \|$", page, re.MULTILINE) == [*kinds, *overrides.EXISTING]
 
 
 def test_each_reason_stands_once_with_its_sentence():

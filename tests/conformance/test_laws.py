@@ -15,13 +15,16 @@ from tests.conformance.strategies import CATALOG, SECRET, objects, pods, version
 from webhook import names
 from webhook.core.admission import decide, prove, validate
 from webhook.core.budget import spec_grace
-from webhook.core.decision import Allow, Patch, Policy, Request
+from webhook.core.decision import Allow, Patch, Policy, Request, Sidecar
 from webhook.core.patch import apply
+from webhook.core.sidecar import standing
 
-OWNED = re.compile(
+FIELDS = re.compile(
     r"/spec/containers/\d+/(lifecycle/preStop|readinessProbe|args/\d+)|/spec/terminationGracePeriodSeconds"
     r"|/metadata/annotations/drainhook\.dev~1status"
 )
+OWNED = re.compile(FIELDS.pattern + r"|/spec/(initContainers|volumes)/\d+")  # the sidecar, behind all others
+SIDECAR = Sidecar("registry.example/drainhook:0.0.0", without_shell=True)
 
 
 def laws(examples):
@@ -31,7 +34,7 @@ def laws(examples):
 
 
 def policy(version):
-    return Policy("0.0.0", version)
+    return Policy("0.0.0", version, sidecar=SIDECAR)
 
 
 def patched(pod, version):
@@ -59,10 +62,19 @@ def check_patch(pod, version):
     after = apply(pod, decision.operations)
     assert pod == before, "the applier changed its input"
     assert after == jsonpatch.apply_patch(pod, list(decision.operations))
-    wrong = [path for path in differences(before, after) if not OWNED.fullmatch(path)]
+    rest = (before, after) if standing(after) is None else (without_sidecar(before), without_sidecar(after))
+    wrong = [path for path in differences(*rest) if not FIELDS.fullmatch(path)]
     assert wrong == []
     check_arithmetic(before, after, decision)
     check_probes(before, after)
+
+
+def without_sidecar(pod):
+    """Return a pod without what is ours as a whole: one init container and one volume."""
+    spec, ours = pod["spec"], standing(pod)
+    inits = [item for index, item in enumerate(spec.get("initContainers") or ()) if index != ours]
+    volumes = [item for item in spec.get("volumes") or () if item["name"] != names.SIDECAR_VOLUME]
+    return {**pod, "spec": {**spec, "initContainers": inits, "volumes": volumes}}
 
 
 def check_second_pass(pod, version):
@@ -103,7 +115,10 @@ def check_arithmetic(before, after, decision):
     assert budget["reserve"] >= 2
     for place in outcome.status["changed"]:
         if place.endswith("preStop"):
-            assert hook_seconds(at(after, place)) <= budget["settle"] + budget["drain"] < grace
+            hook = at(after, place)
+            if outcome.status["hook"] == "sidecar":
+                hook = {"exec": {"command": after["spec"]["initContainers"][standing(after)]["args"]}}
+            assert hook_seconds(hook) <= budget["settle"] + budget["drain"] < grace
 
 
 def check_probes(before, after):
@@ -143,11 +158,12 @@ def differences(one, other, path=""):
             if OWNED.fullmatch(inner):
                 if (one or {}).get(key) != other.get(key):
                     yield inner
-            elif key not in other or (key not in (one or {}) and not isinstance(other[key], dict)):
+            elif key not in other or (key not in (one or {}) and not isinstance(other[key], dict | list)):
                 yield inner
             else:
                 yield from differences((one or {}).get(key), other[key], inner)
-    elif isinstance(one, list) and isinstance(other, list):
+    elif isinstance(one, list | None) and isinstance(other, list):
+        one = one or []
         for index in range(max(len(one), len(other))):
             if index >= len(one) or index >= len(other):
                 yield f"{path}/{index}"
@@ -177,6 +193,22 @@ def test_law(name):
 def test_law_at_length(name):
     check, documents = LAWS[name]
     laws(4000)(given(documents, versions)(check))()
+
+
+def test_the_strategies_reach_the_sidecar():
+    """Of pods that the law draws, some get a new one and some have an old one."""
+    seen = set()
+
+    @laws(300)
+    @given(pods())
+    def look(pod):
+        found = decide(Request(pod), CATALOG, policy((1, 34)))
+        for outcome in found.outcomes:
+            if outcome.status is not None and outcome.status["hook"] == "sidecar":
+                seen.add(standing(pod) is not None)
+
+    look()
+    assert seen == {True, False}
 
 
 def test_names_of_the_law_are_those_of_the_product():

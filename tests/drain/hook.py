@@ -111,9 +111,13 @@ class Hook:
             process.kill()
             pytest.fail(f"the hook still runs after {LIMIT_SECONDS} s; its log: {_lines(self.folder / 'log')}")
         at = time.monotonic()
-        log = said.splitlines() + _lines(self.folder / "log")
+        return self.left_behind(process.returncode, at - began, at, said.splitlines())
+
+    def left_behind(self, code: int, seconds: float, at: float, said: list[str]) -> Ended:
+        """Read log and record of a run that has ended, behind what it printed."""
         record = _lines(self.folder / "record")
-        return Ended(process.returncode, at - began, at, log, json.loads(record[-1]) if record else {})
+        log = said + _lines(self.folder / "log")
+        return Ended(code, seconds, at, log, json.loads(record[-1]) if record else {})
 
     def run(self, *params: str, argv: Sequence[str] = ()) -> Ended:
         """Run to the end."""

@@ -123,11 +123,12 @@ def test_sigterm_ends_the_hook_with_zero(tmp_path: Path, shell: str) -> None:
 
 @pytest.mark.parametrize("status", [200, 202, 204])
 def test_the_servers_own_drain_endpoint_ends_the_hook(hook: Hook, status: int) -> None:
-    """Called once, at the start, without settle: the server keeps its own."""
-    with Engine([BUSY], routes={"/drain?wait=8": Answer("done", status)}) as engine:
+    """Called once, at the start, without settle: the server keeps its own. The record tells what is left then."""
+    with Engine([BUSY, IDLE], routes={"/drain?wait=8": Answer("done", status)}) as engine:
         ended = hook.run(*budget(settle=20), *polled(engine), f"call={engine.url('/drain?wait=8')}")
         assert [look.path for look in engine.looks].count("/drain?wait=8") == 1
     assert (ended.code, ended.end) == (0, "called")
+    assert (ended.record["inflight_start"], ended.record["inflight_end"]) == (4, 0)
     assert ended.seconds < 2
 
 

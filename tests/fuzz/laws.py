@@ -18,7 +18,7 @@ from typing import Any, Final
 from zlib import crc32
 
 from tests.conformance.strategies import CATALOG
-from tests.conformance.test_laws import OWNED, differences
+from tests.conformance.test_laws import OWNED, SIDECAR, differences
 from tests.fuzz.oracle import Oracle, Verdict
 from webhook.core.admission import decide
 from webhook.core.decision import Allow, Patch, Policy, Reason, Request
@@ -108,7 +108,7 @@ def check(oracle: Oracle, objects: Sequence[tuple[str, Any]]) -> Tally:
             trials += _trials(tally, seed, version, document, verdict)
         else:
             tally.refusals[verdict.stage] += 1
-            decide(Request(document), CATALOG, Policy("0.0.0", version))  # may say what it likes, but not raise
+            decide(Request(document), CATALOG, _policy(version))  # may say what it likes, but not raise
     verdicts = oracle.ask([(trial.before, trial.patch) for trial in trials])
     for trial, verdict in zip(trials, verdicts, strict=True):
         tally.faults += broken(trial, verdict)
@@ -118,10 +118,14 @@ def check(oracle: Oracle, objects: Sequence[tuple[str, Any]]) -> Tally:
     return tally
 
 
+def _policy(version: Version) -> Policy:
+    return Policy("0.0.0", version, sidecar=SIDECAR)
+
+
 def _trials(tally: Tally, seed: str, version: Version, document: Any, verdict: Verdict) -> Iterator[Trial]:
     """Decide about an accepted object as it was written and as the API server shows it to a webhook."""
     for form, before in ((WRITTEN, document), (SHOWN, verdict.shown)):
-        decision = decide(Request(before), CATALOG, Policy("0.0.0", version))
+        decision = decide(Request(before), CATALOG, _policy(version))
         if form == SHOWN:
             count(tally, decision)
         yield Trial(seed, version, form, before, verdict, decision)
@@ -152,7 +156,7 @@ def broken(trial: Trial, verdict: Verdict) -> Iterator[Fault]:
         if wrong := foreign(before, after):
             yield trial.fault("owned", f"differs at {wrong}")
     for again in (verdict.patched, verdict.shown):
-        second = decide(Request(again), CATALOG, Policy("0.0.0", trial.kubernetes))
+        second = decide(Request(again), CATALOG, _policy(trial.kubernetes))
         if not isinstance(second, Allow):
             yield trial.fault("second", f"a second pass changes {[item['path'] for item in second.operations]}")
 

@@ -23,6 +23,7 @@ from tests.cluster.cluster import Cluster
 from tests.cluster.errors import ClusterError
 from tests.conformance.strategies import CATALOG
 from tests.conformance.test_laws import differences
+from tests.e2e.product import SIDECAR
 from tests.fuzz.laws import SHOWN, Fault, Tally, count, foreign
 from tests.fuzz.pods import pod
 from webhook import names
@@ -62,7 +63,7 @@ class Answer:
 def run(cluster: Cluster, seed: str, most: int) -> Tally:
     """Check so many pods of a seed; raise ClusterError where no cluster is up."""
     major, minor, _ = cluster.version.split(".", 2)
-    policy = Policy(webhook.__version__, (int(major), int(minor)))
+    policy = Policy(webhook.__version__, (int(major), int(minor)), sidecar=SIDECAR)
     tally = Tally()
     try:
         with _client(cluster) as client, ThreadPoolExecutor(THREADS) as threads:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from webhook.core.decision import Policy, Rule
+from webhook.core.decision import Policy, Rule, Sidecar
 from webhook.settings import SettingFault, Settings, parse_kubernetes_version
 
 FILE = "s.yaml"
@@ -55,6 +55,9 @@ shutdownDelay: 1.5
 reloadSeconds: 3
 logLevel: debug
 validatePods: deny
+sidecarImage: registry.example:5000/drainhook@sha256:0a
+sidecarPullPolicy: Always
+sidecarWithoutShell: true
 rules:
 - backend: vllm
   namespaceSelector: {team: llm}
@@ -76,6 +79,9 @@ rules:
         log_level="debug",
         rules=(Rule("vllm", {"team": "llm"}, {"app": "x"}, "*/vllm*"), Rule("tgi")),
         validate_pods=True,
+        sidecar_image="registry.example:5000/drainhook@sha256:0a",
+        sidecar_pull_policy="Always",
+        sidecar_without_shell=True,
     )
 
 
@@ -85,6 +91,7 @@ def test_every_setting_but_rules_can_stand_in_the_environment():
         "DRAINHOOK_PROFILES": "a:b",
         "DRAINHOOK_SKIP_INVALID_PROFILES": "true",
         "DRAINHOOK_VALIDATE_PODS": "deny",
+        "DRAINHOOK_SIDECAR_IMAGE": "drainhook:0.1.0",
         "DRAINHOOK_KUBERNETES_VERSION": "v1.31.2",
         "DRAINHOOK_SETTINGS": "read by the command line",
         "HOME": "/root",
@@ -95,6 +102,7 @@ def test_every_setting_but_rules_can_stand_in_the_environment():
         profiles=(Path("a"), Path("b")),
         skip_invalid_profiles=True,
         validate_pods=True,
+        sidecar_image="drainhook:0.1.0",
         kubernetes_version=(1, 31),
     )
 
@@ -123,6 +131,13 @@ def test_the_policy_is_what_decisions_depend_on():
     settings = Settings(kubernetes_version=(1, 30), rules=(Rule("vllm"),), validate_pods=True)
 
     assert settings.policy == Policy(settings.policy.version, (1, 30), (Rule("vllm"),), deny_pods=True)
+
+
+def test_without_an_image_there_is_no_sidecar():
+    settings = Settings(sidecar_image="i", sidecar_pull_policy="Never", sidecar_without_shell=True)
+
+    assert Settings().policy.sidecar is None
+    assert settings.policy.sidecar == Sidecar("i", "Never", without_shell=True)
 
 
 @pytest.mark.parametrize(
@@ -158,6 +173,15 @@ def test_what_is_no_version_is_refused(raw):
         ("shutdownDelay: true", "s.yaml: shutdownDelay: True is no number of seconds from 0 to 300."),
         ("logLevel: loud", "s.yaml: logLevel: 'loud' is none of debug, info, warning, error."),
         ("validatePods: true", "s.yaml: validatePods: True is neither deny nor warn."),
+        (
+            "sidecarImage: 'own/drainhook: 1'",
+            "s.yaml: sidecarImage: 'own/drainhook: 1' is no image like registry.example/drainhook:0.1.0.",
+        ),
+        (
+            "sidecarImage: i\nsidecarPullPolicy: always",
+            "s.yaml: sidecarPullPolicy: 'always' is none of Always, IfNotPresent, Never.",
+        ),
+        ("sidecarImage: i\nsidecarWithoutShell: 2", "s.yaml: sidecarWithoutShell: 2 is neither true nor false."),
         ("rules: {}", "s.yaml: rules: must be a list of rules."),
         (
             "rules: [{image: x}]",
@@ -200,6 +224,8 @@ def test_all_faults_are_said_at_once():
         ({"tls_key": "a"}, "--tls-cert, --tls-key"),
         ({"tls_cert": "a", "tls_key": "b", "ca_out": "c"}, "--ca-out"),
         ({"port": "9090"}, "--metrics-port"),
+        ({"sidecar_pull_policy": "Never"}, "sidecarPullPolicy, sidecarWithoutShell"),
+        ({"sidecar_without_shell": True}, "sidecarPullPolicy, sidecarWithoutShell"),
     ],
 )
 def test_what_contradicts_itself_is_a_fault(flags, place):

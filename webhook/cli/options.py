@@ -33,6 +33,9 @@ _OPTIONS = (
     click.option(
         "--kubernetes-version", metavar="V", help="Version of the cluster, like 1.30. [default: 1.28 is assumed]"
     ),
+    click.option(
+        "--sidecar-image", metavar="IMAGE", help="Image of the native sidecar, drainhook's. [default: none is added]"
+    ),
     folders,
     click.option("--skip-invalid-profiles", is_flag=True, help="Go on with the valid profiles instead of stopping."),
 )  # fmt: skip
@@ -70,10 +73,11 @@ def settings_of(flags: Mapping[str, Json]) -> Settings:
     """Make the settings of a run from its flags. Raises click.UsageError."""
     from webhook import __version__  # noqa: PLC0415
     from webhook.cli.offline import Settings  # noqa: PLC0415
-    from webhook.core.decision import Policy  # noqa: PLC0415
+    from webhook.core.decision import Policy, Sidecar  # noqa: PLC0415
 
-    version = flags["kubernetes_version"]
-    policy = Policy(__version__, _version(version) if version else None, deny_pods=True)
+    version, image = flags["kubernetes_version"], flags["sidecar_image"]
+    sidecar = Sidecar(image) if image else None
+    policy = Policy(__version__, _version(version) if version else None, deny_pods=True, sidecar=sidecar)
     catalog = load_catalog(flags["directories"], skip_invalid=flags["skip_invalid_profiles"])
     return Settings(catalog, policy, flags["namespace"])
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlencode
 
-from webhook import __version__
+from webhook import __version__, names
 from webhook.core.profile import Json
 from webhook.settings import parse_kubernetes_version
 
@@ -23,7 +23,7 @@ PAGE: Final = 500  # objects per answer of a list
 NOT_FOUND: Final = 404
 FORBIDDEN: Final = 403
 CONFLICT: Final = 409
-_NAMESPACE_FILE: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
+_NAMESPACE_FILE: Final = Path(names.TOKEN_PATH, "namespace")
 _WARNING: Final = re.compile(r'\d{3} \S+ "((?:[^"\\]|\\.)*)"')
 
 

@@ -16,7 +16,7 @@ from typing import Final
 from webhook import names
 from webhook.settings import parse_kubernetes_version
 
-ACCOUNT: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+ACCOUNT: Final = Path(names.TOKEN_PATH)
 ATTEMPTS: Final = 3
 TIMEOUT_SECONDS: Final = 3.0
 

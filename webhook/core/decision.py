@@ -72,6 +72,7 @@ class Reason(StrEnum):
     IMAGE_TOOLS = "image_tools", "The image-tools annotation says what the image holds."
     HOOK_EXEC = "hook_exec", "The image holds a shell: the drain script runs in the container."
     HOOK_HTTP = "hook_http", "The server's own drain endpoint is called by httpGet."
+    HOOK_SIDECAR = "hook_sidecar", "A native sidecar runs the drain script; the hook waits for its answer."
     HOOK_SLEEP = "hook_sleep", "No shell in the image: the native sleep action waits settle plus drain."
     HOOK_NONE = "hook_none", "The hook annotation asks for none."
     NO_RUNG = "no_rung", "No kind of hook can run in this container on this cluster version."
@@ -111,7 +112,8 @@ class Reason(StrEnum):
     NOT_PATCHED = "not_patched", "The pod is labelled but passed the webhook unpatched."
     CHAIN_REFUSED = "chain_refused", "This preStop hook cannot be chained; it is kept."
     HOOK_UNAVAILABLE = "hook_unavailable", "The kind of hook that is asked for cannot be used here."
-    SIDECAR_UNAVAILABLE = "sidecar_unavailable", "The sidecar rung is not built yet."
+    SIDECAR_UNAVAILABLE = "sidecar_unavailable", "The native sidecar that is asked for cannot be used here."
+    SIDECAR_UNUSED = "sidecar_unused", "A sidecar of an earlier pass is still there; no hook calls it."
     MESH_CAPTURES_PORT = "mesh_captures_port", "A mesh captures the port; the kubelet's httpGet would be no mesh peer."
     MESH_SIDECAR = "mesh_sidecar", "A mesh sidecar could leave before the engine has drained."
     DRAIN_FROM_NODE = "drain_from_node", "The kubelet calls from the node's address; the server must allow it."
@@ -230,10 +232,26 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
+class Sidecar:
+    """The settings of the native sidecar: its image (drainhook's), pull policy, and whether nobody needs to ask for it.
+
+    `pull_policy` is empty where the API server's default shall hold. `without_shell`: it is a rung of the ladder.
+    """
+
+    image: str
+    pull_policy: str = ""
+    without_shell: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Policy:
-    """Settings that decisions depend on. `kubernetes` is (major, minor), None when unknown (then 1.28 is assumed)."""
+    """Settings that decisions depend on. `kubernetes` is (major, minor), None when unknown (then 1.28 is assumed).
+
+    `sidecar` is None where no image is set: then there is no such rung.
+    """
 
     version: str
     kubernetes: tuple[int, int] | None = None
     rules: tuple[Rule, ...] = ()
     deny_pods: bool = False
+    sidecar: Sidecar | None = None

@@ -1,7 +1,7 @@
 """The hook: which rung of the ladder can run in a container, and the preStop handler that it becomes.
 
-Ladder: exec (the drain script), the engine's own drain endpoint by httpGet, the sidecar (not built yet), native sleep,
-none. Every parameter of the script is an argv element of its own; no text is built from annotations.
+Ladder: exec (the drain script), the engine's own drain endpoint by httpGet, a native sidecar where the settings allow
+it, native sleep, none. Every parameter of the script is an argv element of its own; no text is built from annotations.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SLEEP_SINCE = (1, 30)  # KEP-3960, on by default
 
 @dataclass(slots=True)
 class Rung:
-    """The chosen kind of hook (exec, http, sleep, none) with the reasons and findings of the choice."""
+    """The chosen kind of hook (exec, http, sidecar, sleep, none) with the reasons and findings of the choice."""
 
     name: str = "none"
     reasons: list[Reason] = field(default_factory=list)
@@ -33,13 +33,18 @@ class Rung:
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """Where a hook would run: the server, how it is reached, whether a mesh captures its port, its field path."""
+    """Where a hook would run: the server, how it is reached, whether a mesh captures its port, its field path.
+
+    `no_sidecar` says why the pod can take none; it is empty where it can. `has_sidecar`: one of ours stands there.
+    """
 
     server: Server
     endpoint: Endpoint
     has_mesh: bool
     path: str
     annotations_path: str
+    no_sidecar: str = ""
+    has_sidecar: bool = False
 
 
 def choose_rung(profile: Profile, overrides: Overrides, site: Site, policy: Policy) -> Rung:
@@ -50,7 +55,7 @@ def choose_rung(profile: Profile, overrides: Overrides, site: Site, policy: Poli
         "exec": "" if "sh" in tools else "the image holds no shell",
         "http": _http_refusal(profile, site),
         "sleep": _sleep_refusal(policy, site),
-        "sidecar": "the sidecar rung is not built yet",
+        "sidecar": site.no_sidecar,
     }
     wanted = overrides.hook
     if wanted == "none":
@@ -62,22 +67,31 @@ def choose_rung(profile: Profile, overrides: Overrides, site: Site, policy: Poli
         rung.findings.append(Finding(key, Level.WARNING, path, f"{can[wanted]}; auto is used instead", wanted))
         wanted = "auto"
     if wanted == "auto":
-        wanted = _first(profile, can)
+        allowed = site.has_sidecar if policy.sidecar is None else policy.sidecar.without_shell
+        wanted = _first(profile, can, has_sidecar=allowed)
+        if allowed and wanted in {"sleep", "none"} and overrides.hook != "sidecar":
+            message = f"no sidecar hook: {can['sidecar']}"
+            rung.findings.append(Finding(Reason.SIDECAR_UNAVAILABLE, Level.WARNING, site.path, message))
     if wanted == "exec":
         rung.reasons += _tools_reason(overrides, site)
     rung.name = wanted
-    rung.reasons.append(
-        {"exec": Reason.HOOK_EXEC, "http": Reason.HOOK_HTTP, "sleep": Reason.HOOK_SLEEP, "none": Reason.NO_RUNG}[wanted]
-    )
+    rung.reasons.append(_REASONS[wanted])
     rung.findings += _rung_findings(profile, wanted, can, site)
     return rung
 
 
-def _first(profile: Profile, can: dict[str, str]) -> str:
-    ladder = ["exec", "sleep"]
-    if _offers_http(profile):
-        ladder.insert(1, "http")
-    return next((name for name in ladder if not can[name]), "none")
+_REASONS = {
+    "exec": Reason.HOOK_EXEC,
+    "http": Reason.HOOK_HTTP,
+    "sidecar": Reason.HOOK_SIDECAR,
+    "sleep": Reason.HOOK_SLEEP,
+    "none": Reason.NO_RUNG,
+}
+
+
+def _first(profile: Profile, can: dict[str, str], *, has_sidecar: bool) -> str:
+    offered = {"exec": True, "http": _offers_http(profile), "sidecar": has_sidecar, "sleep": True}
+    return next((name for name in offered if offered[name] and not can[name]), "none")
 
 
 def _offers_http(profile: Profile) -> bool:
@@ -101,13 +115,18 @@ def _http_refusal(profile: Profile, site: Site) -> str:
 
 def _sleep_refusal(policy: Policy, site: Site) -> str:
     """Say why no native sleep can be used; where the version is unknown, one that stands there proves that it can."""
-    version = policy.kubernetes or ASSUMED_KUBERNETES
     stands = look(site.server.container, (*PRE_STOP, "sleep"))
-    if version >= SLEEP_SINCE or (policy.kubernetes is None and stands):
+    return "" if policy.kubernetes is None and stands else too_old(policy, SLEEP_SINCE, "the sleep action")
+
+
+def too_old(policy: Policy, since: tuple[int, int], what: str) -> str:
+    """Say that the cluster is too old for something; empty where it is not."""
+    version = policy.kubernetes or ASSUMED_KUBERNETES
+    if version >= since:
         return ""
     said = "" if policy.kubernetes else " (unknown, assumed)"
-    needed, present = (".".join(map(str, numbers)) for numbers in (SLEEP_SINCE, version))
-    return f"the sleep action needs Kubernetes {needed}, the cluster has {present}{said}"
+    needed, present = (".".join(map(str, numbers)) for numbers in (since, version))
+    return f"{what} needs Kubernetes {needed}, the cluster has {present}{said}"
 
 
 def _rung_findings(profile: Profile, name: str, can: dict[str, str], site: Site) -> list[Finding]:
@@ -175,6 +194,13 @@ def http_hook(profile: Profile, budget: Budget, endpoint: Endpoint, version: str
     """Return the httpGet handler on the server's own drain endpoint."""
     headers = [{"name": names.HOOK_HEADER, "value": version}]
     return {"httpGet": {**endpoint.http_get(_drain_path(profile, budget)), "httpHeaders": headers}}
+
+
+def sidecar_hook(version: str) -> Json:
+    """Return the httpGet handler on the pod's own sidecar; it answers when the drain has ended."""
+    headers = [{"name": names.HOOK_HEADER, "value": version}]
+    get = {"path": names.SIDECAR_PATH, "port": names.SIDECAR_PORT, "scheme": "HTTP", "httpHeaders": headers}
+    return {"httpGet": get}
 
 
 def sleep_hook(budget: Budget) -> Json:

@@ -7,7 +7,7 @@ result finds nothing to change: what the status lists under `changed` is not the
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from webhook import names
@@ -15,12 +15,13 @@ from webhook.core import budget as budgets
 from webhook.core.checks import View, check
 from webhook.core.decision import Finding, Level, Outcome, Reason
 from webhook.core.existing import PRE_STOP
-from webhook.core.hook import Target, exec_hook, http_hook, parameters, sleep_hook
+from webhook.core.hook import Target, exec_hook, http_hook, parameters, sidecar_hook, sleep_hook
 from webhook.core.native import args_place
 from webhook.core.part import Candidate, Part, part_of
 from webhook.core.patch import Change, Tokens, field_path, look
 from webhook.core.probe import FILLED_IN, probe_reason, readiness_probe
 from webhook.core.profile import Budget, Json
+from webhook.core.sidecar import changes, place_of, standing
 
 MOST_ANNOTATIONS: Final = 256 * 1024
 """Bytes of all annotations: TotalAnnotationSizeLimitB of k8s.io/apimachinery's validation."""
@@ -53,6 +54,7 @@ def inject(candidate: Candidate) -> Result:
         _probe(candidate, part, result)
         _post_start(candidate, part, result)
         _native(candidate, part, result)
+    _unused_sidecar(candidate, parts, result)
     _grace(candidate, budget, grace_reason, result)
     # In the order of the table, since a second pass could meet the same reasons at another server first.
     result.reasons = sorted(set(result.reasons), key=_ORDER.__getitem__)
@@ -129,19 +131,50 @@ def _hook(candidate: Candidate, part: Part, budget: Budget, result: Result) -> N
         if part.existing.is_ours:
             result.changes.append(((*candidate.tokens, *tokens), None))  # null is no hook; only `add` is ever made
         return
+    places, version = [field_path(tokens)], candidate.policy.version
     if part.rung.name == "exec":
-        spent = budget
-        if profile.shutdown_class == "B" and not profile.has_gauges:
-            spent = Budget(budget.settle, 0, budget.reserve)
-            result.reasons.append(Reason.SETTLE_ONLY)
-        words = parameters(profile, spent, _target(candidate, part))
+        words = parameters(profile, _spent(candidate, budget, result), _target(candidate, part))
         hook = exec_hook(candidate.catalog.script, words, part.chained)
+    elif part.rung.name == "sidecar":
+        hook = sidecar_hook(version)
+        places += _sidecar(candidate, part, _spent(candidate, budget, result), result)
     elif part.rung.name == "http":
-        hook = http_hook(profile, budget, part.endpoint, candidate.policy.version)
+        hook = http_hook(profile, budget, part.endpoint, version)
     else:
         hook = sleep_hook(budget)
     result.changes.append(((*candidate.tokens, *tokens), hook))
-    result.changed.append(field_path(tokens))
+    result.changed += places
+
+
+def _spent(candidate: Candidate, budget: Budget, result: Result) -> Budget:
+    """Return what the drain script may spend; an engine of class B without gauges drains after SIGTERM."""
+    if candidate.profile.shutdown_class != "B" or candidate.profile.has_gauges:
+        return budget
+    result.reasons.append(Reason.SETTLE_ONLY)
+    return Budget(budget.settle, 0, budget.reserve)
+
+
+def _sidecar(candidate: Candidate, part: Part, spent: Budget, result: Result) -> list[str]:
+    """Add the init container, or bring ours up to date, and return its places.
+
+    It logs to its own output and never calls the server's own drain endpoint: whoever reaches the sidecar's port could
+    otherwise drain a serving pod.
+    """
+    target = replace(_target(candidate, part), base="", log="-", record=None)
+    words = parameters(candidate.profile, spent, target)
+    is_current = look(candidate.status, ("version",)) == candidate.policy.version
+    made, places = changes(candidate.pod, words, candidate.policy.sidecar, is_current=is_current)
+    result.changes += [((*candidate.tokens, *at), value) for at, value in made]
+    return places
+
+
+def _unused_sidecar(candidate: Candidate, parts: list[Part], result: Result) -> None:
+    """Say that an earlier sidecar of ours is left over: only `add` is ever made, so it is not taken out."""
+    index = standing(candidate.pod)
+    if index is not None and not any(part.rung.name == "sidecar" and not part.keeps for part in parts):
+        message = "no hook calls this sidecar any more: remove it"
+        path = f"{candidate.path}{place_of(index)}"
+        result.findings.append(Finding(Reason.SIDECAR_UNUSED, Level.WARNING, path, message))
 
 
 def _target(candidate: Candidate, part: Part) -> Target:

@@ -18,6 +18,7 @@ from webhook.core.native import NativeDrain, args_place, native_drain
 from webhook.core.overrides import Overrides, bad_value
 from webhook.core.patch import Tokens, field_path, look
 from webhook.core.profile import Catalog, Json, Profile
+from webhook.core.sidecar import refusal, standing
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +75,10 @@ def part_of(candidate: Candidate, server: Server) -> Part:
     endpoint = locate(server, candidate.profile, port)
     existing = existing_hook(server, candidate.status)
     path = candidate.path + field_path((*server.tokens, *PRE_STOP))
-    site = Site(server, endpoint, has_mesh(candidate.pod, candidate.catalog), path, annotations_path)
+    meshed, count = has_mesh(candidate.pod, candidate.catalog), len(candidate.servers)
+    no_sidecar = refusal(candidate.pod, endpoint, candidate.policy, servers=count, has_mesh=meshed)
+    has_sidecar = standing(candidate.pod) is not None
+    site = Site(server, endpoint, meshed, path, annotations_path, no_sidecar, has_sidecar)
     rung = choose_rung(candidate.profile, overrides, site, candidate.policy)
     native = NativeDrain()
     if overrides.native_drain:

@@ -70,7 +70,7 @@ def _operation(root: Json, tokens: Tokens, value: Json) -> Json:
         root = look(root, (token,))
         if root is None:
             for inner in reversed(tokens[depth + 1 :]):
-                value = {inner: value}
+                value = [value] if inner == "-" else {inner: value}
             return {"op": "add", "path": pointer(tokens[: depth + 1]), "value": value}
     if tokens[-1] != "-" and look(root, tokens[-1:]) == value:
         return None

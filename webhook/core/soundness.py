@@ -24,6 +24,8 @@ def malformed(pod: Json) -> tuple[Tokens, str] | None:
     grace = look(pod, ("spec", "terminationGracePeriodSeconds"))
     if grace is not None and (isinstance(grace, bool) or not isinstance(grace, int)):
         return ("spec", "terminationGracePeriodSeconds"), "must be a whole number of seconds"
+    if not isinstance(look(pod, ("spec", "volumes")), list | None):
+        return ("spec", "volumes"), "must be a list"
     for group in ("containers", "initContainers"):
         wrong = _malformed_containers(look(pod, ("spec", group)), ("spec", group))
         if wrong:

@@ -59,8 +59,13 @@ def _moved(status: Json, now: Json, decision: Patch) -> list[str]:
     return [
         path
         for path in filter(_is_text, status["changed"])
-        if path in gone or any(f"{path}.".startswith(f"{place}.") for place in redone)  # a parent is added with it
+        if path in gone or any(_is_within(path, place) or _is_within(place, path) for place in redone)
     ]
+
+
+def _is_within(path: str, place: str) -> bool:
+    """Say whether a place holds a path; a missing parent is added together with it."""
+    return f"{path}.".startswith(f"{place}.")
 
 
 def _is_text(value: Json) -> bool:

@@ -7,7 +7,7 @@ import pytest
 from tests.unit.core.decisions import warning
 from tests.unit.core.engines import IMAGE, OTHER_IMAGE, OWN, endpoint, profile, server
 from webhook import names
-from webhook.core.decision import Policy, Reason
+from webhook.core.decision import Policy, Reason, Sidecar
 from webhook.core.existing import Existing
 from webhook.core.hook import (
     LONGEST,
@@ -32,14 +32,16 @@ ASKED = profile(drain_endpoint={"path": "/drain", "asked_only": True})
 DECLARED = {"image": IMAGE, "ports": [{"containerPort": 8000}]}
 OLD, NEW = (1, 29), (1, 30)
 NO_SHELL = "the image holds no shell"
+ASKED_FOR = (Sidecar("i"), "", False)
+ALLOWED = (Sidecar("i", without_shell=True), "", False)
 NO_SLEEP = "the sleep action needs Kubernetes 1.30, the cluster has 1.28 (unknown, assumed)"
 
 
-def rung(own=OWN, kubernetes=None, fields=None, *, has_mesh=False, **overrides):
-    """Choose the rung for one container."""
-    container = fields or DECLARED
-    site = Site(server(own, **container), endpoint(own, **container), has_mesh, AT, "metadata.annotations")
-    return choose_rung(own, Overrides(**overrides), site, Policy("1.0", kubernetes))
+def rung(own=OWN, kubernetes=None, fields=None, *, has_mesh=False, sidecar=(None, "", False), **overrides):
+    """Choose the rung for one container; `sidecar` is its setting, why there can be none, whether one stands."""
+    container, (setting, *known) = fields or DECLARED, sidecar
+    site = Site(server(own, **container), endpoint(own, **container), has_mesh, AT, "metadata.annotations", *known)
+    return choose_rung(own, Overrides(**overrides), site, Policy("1.0", kubernetes, sidecar=setting))
 
 
 @pytest.mark.parametrize(
@@ -60,7 +62,16 @@ def rung(own=OWN, kubernetes=None, fields=None, *, has_mesh=False, **overrides):
         (BARE, {"kubernetes": (2, 0)}, "sleep", [Reason.HOOK_SLEEP]),
         (OWN, {"kubernetes": NEW, "tools": ("curl",)}, "sleep", [Reason.HOOK_SLEEP]),
         (OWN, {"kubernetes": NEW, "tools": ()}, "sleep", [Reason.HOOK_SLEEP]),
+        # before it the sidecar, where the settings allow it
+        (BARE, {"kubernetes": NEW, "sidecar": ALLOWED}, "sidecar", [Reason.HOOK_SIDECAR]),
+        (BARE, {"kubernetes": NEW, "sidecar": (None, "", True)}, "sidecar", [Reason.HOOK_SIDECAR]),
+        (BARE, {"kubernetes": NEW, "sidecar": ASKED_FOR}, "sleep", [Reason.HOOK_SLEEP]),
+        (BARE, {"kubernetes": NEW, "sidecar": (Sidecar("i"), "", True)}, "sleep", [Reason.HOOK_SLEEP]),
+        (DRAINS, {"sidecar": ALLOWED}, "http", [Reason.HOOK_HTTP]),
+        (OWN, {"sidecar": ALLOWED}, "exec", [Reason.HOOK_EXEC]),
         # what is asked for, where it can run
+        (OWN, {"hook": "sidecar", "sidecar": ASKED_FOR}, "sidecar", [Reason.HOOK_SIDECAR]),
+        (BARE, {"hook": "sleep", "kubernetes": NEW, "sidecar": ALLOWED}, "sleep", [Reason.HOOK_SLEEP]),
         (OWN, {"hook": "none"}, "none", [Reason.HOOK_NONE]),
         (OWN, {"hook": "exec"}, "exec", [Reason.HOOK_EXEC]),
         (OWN, {"hook": "sleep", "kubernetes": NEW}, "sleep", [Reason.HOOK_SLEEP]),
@@ -93,14 +104,15 @@ def test_the_first_rung_that_can_run_is_chosen(own, how, name, reasons):
         ),
         (
             OWN,
-            {"hook": "sidecar"},
+            {"hook": "sidecar", "sidecar": (None, "why not", False)},
             "exec",
-            warning(
-                Reason.SIDECAR_UNAVAILABLE,
-                ASKED_AT,
-                "the sidecar rung is not built yet; auto is used instead",
-                "sidecar",
-            ),
+            warning(Reason.SIDECAR_UNAVAILABLE, ASKED_AT, "why not; auto is used instead", "sidecar"),
+        ),
+        (
+            BARE,
+            {"kubernetes": NEW, "sidecar": (ALLOWED[0], "why not", False)},
+            "sleep",
+            warning(Reason.SIDECAR_UNAVAILABLE, AT, "no sidecar hook: why not"),
         ),
         (
             OWN,

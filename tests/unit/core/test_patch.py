@@ -91,6 +91,20 @@ def test_null_takes_a_value_away_once():
 
 
 @pytest.mark.parametrize(
+    ("root", "operations"),
+    [
+        ({"l": [0]}, [{"op": "add", "path": "/l/-", "value": 1}, {"op": "add", "path": "/l/-", "value": 2}]),
+        ({"l": []}, [{"op": "add", "path": "/l/-", "value": 1}, {"op": "add", "path": "/l/-", "value": 2}]),
+        ({"l": None}, [{"op": "add", "path": "/l", "value": [1]}, {"op": "add", "path": "/l/-", "value": 2}]),
+        ({}, [{"op": "add", "path": "/l", "value": [1]}, {"op": "add", "path": "/l/-", "value": 2}]),
+    ],
+)
+def test_what_is_appended_brings_its_list(root, operations):
+    """A missing or null list is added with its first item; others go behind what stands."""
+    assert plan(root, [(("l", "-"), 1), (("l", "-"), 2)]) == (operations, {"l": [*(root.get("l") or []), 1, 2]})
+
+
+@pytest.mark.parametrize(
     ("operation", "result"),
     [
         ({"op": "add", "path": "/a", "value": 1}, {"a": 1, "l": [1, [2]]}),

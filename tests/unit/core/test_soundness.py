@@ -47,6 +47,7 @@ def owned(*references):
         ({"metadata": {"annotations": []}}, (("metadata", "annotations"), MAPPING)),
         ({"spec": "x"}, (("spec",), MAPPING)),
         ({"spec": {"nodeSelector": []}}, (("spec", "nodeSelector"), MAPPING)),
+        ({"spec": {"volumes": {"v": {}}}}, (("spec", "volumes"), "must be a list")),
         ({"metadata": {"labels": {"a": 5}}}, (("metadata", "labels", "a"), QUOTES)),
         ({"metadata": {"labels": {5: "a"}}}, (("metadata", "labels", "5"), QUOTES)),
         ({"metadata": {"annotations": {"a": None}}}, (("metadata", "annotations", "a"), QUOTES)),

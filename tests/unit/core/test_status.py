@@ -88,6 +88,7 @@ def test_a_status_of_another_version_proves_nothing(key):
     [
         (patch("/spec/containers/0/lifecycle/preStop"), STATUS, [(HOOK, NOT_OURS)]),
         (patch("/spec/terminationGracePeriodSeconds"), STATUS, [(GRACE_PLACE, NOT_OURS)]),
+        (patch("/spec/containers/0/lifecycle/preStop/exec"), STATUS, [(HOOK, NOT_OURS)]),
         (patch("/spec/x", changed=[GRACE_PLACE]), STATUS, [(HOOK, NOT_OURS)]),
         (patch("/spec/x", budget={"grace": 300}), STATUS, [(GRACE_PLACE, NOT_OURS)]),
         (patch("/spec/containers/0/lifecycle/preStop"), STATUS | {"budget": 5}, [(GRACE_PLACE, NOT_OURS)]),
