@@ -17,7 +17,7 @@ _ELSEWHERE = re.compile(r"[a-z]+:|#")
 
 def pages() -> list[Path]:
     """List the pages of documentation."""
-    return [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("docs/**/*.md"))]
+    return [path for pattern in ("*.md", "docs/**/*.md", "examples/**/*.md") for path in sorted(ROOT.glob(pattern))]
 
 
 def broken(page: Path) -> Iterator[str]:

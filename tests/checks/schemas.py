@@ -28,7 +28,12 @@ from webhook.core.hook import ASSUMED_KUBERNETES
 from webhook.core.patch import apply
 
 ROOT = Path(__file__).resolve().parents[2]
-SHIPPED = ("manifests/samples/**/*.yaml", "manifests/base/**/*.yaml", "manifests/overlays/**/*.yaml")
+SHIPPED = (
+    "manifests/samples/**/*.yaml",
+    "manifests/base/**/*.yaml",
+    "manifests/overlays/**/*.yaml",
+    "manifests/observe/**/*.yaml", "examples/llm-server/*.yaml",
+)
 NEWEST = tuple(int(part) for part in kubernetes_validate.latest_version().split(".")[:2])
 
 

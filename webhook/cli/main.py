@@ -21,8 +21,13 @@ COMMANDS = {
     "completion": ("webhook.cli.completion:completion", "Print the completion script of a shell."),
     "drain": ("webhook.cli.drain:drain", "Run the drain loop by hand against an engine."),
     "label": ("webhook.cli.label:label", "Label live workloads, with a preview of the rollout that it starts."),
+    "observe": (
+        "webhook.cli.observe:observe",
+        "Watch how pods shut down: how long it took, what was in flight, whether SIGKILL ended it.",
+    ),
     "patch": ("webhook.cli.patch:patch", "Print manifests with the drain hook, as the webhook would set it."),
     "profiles": ("webhook.cli.profiles:profiles", "The profiles of the backends: list, show, check, schema."),
+    "render": ("webhook.cli.render:render", "Objects of other systems, made from profiles: backendruntime."),
     "serve": ("webhook.cli.serve:serve", "Serve the admission webhook over TLS."),
     "validate": (
         "webhook.cli.validate:validate",

@@ -1,0 +1,1 @@
+"""How shutdowns went: facts from pods, events and endpoints become one record per pod. See docs/observe.md."""
