@@ -69,7 +69,8 @@ STORIES = $(PY) -m tests.e2e $(if $(JOBS_E2E),--jobs $(JOBS_E2E))
 e2e: $(VENV)/.dev ## the stories on that cluster: disruptions under load, with and without drainhook, three times each
 	@$(STORIES) $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(SHORT),--short) $(if $(ENGINE),--engine $(ENGINE))
 
-soak: $(VENV)/.dev ## the same, twenty times each (more than an hour)
+soak: JOBS_E2E ?= 4
+soak: $(VENV)/.dev ## the same, twenty times each, four stories at a time (more than an hour)
 	@$(STORIES) --rounds 20 --requests 10000 --endings 200
 
 latency: $(VENV)/.dev ## what the webhook adds to the creation of a pod on that cluster

@@ -171,7 +171,9 @@ def _base(layers: Layers) -> Path:
 def _fastapi(layers: Layers) -> tuple[Path, ...]:
     debian = _base(layers)
     app = layers.files("streaming", {"srv/streaming.py": HERE / "apps/streaming.py"})
-    return debian, layers.python_packages(debian, FASTAPI), app
+    middleware = [ROOT / "webhook/__init__.py", *sorted((ROOT / "webhook/drainable").glob("*.py"))]
+    ours = layers.files("drainable", {f"srv/{path.relative_to(ROOT)}": path for path in middleware})
+    return debian, layers.python_packages(debian, FASTAPI), app, ours
 
 
 def _model(layers: Layers) -> Path:

@@ -7,12 +7,15 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from tests.cluster import processes
+from tests.cluster import processes, recipes
 from tests.cluster.cluster import Cluster
 from tests.cluster.pins import ROOT
 from webhook import names
+from webhook.core.decision import Sidecar
 
 OVERLAY = ROOT / "tests/e2e/overlay"
+SIDECAR = Sidecar(recipes.PRODUCT, "Never")
+"""The sidecar's settings, as the overlay has them."""
 _KINDS = "mutatingwebhookconfiguration,validatingwebhookconfiguration"
 
 

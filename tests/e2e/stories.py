@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from tests.cluster import recipes
 from tests.cluster.objects import Json
+from tests.cluster.pins import NODE_ADDRESS, POD_RANGE
 from tests.e2e import disruptions
 from tests.e2e.story import Story
 from tests.e2e.workload import fastapi, llama
@@ -19,6 +20,7 @@ _HARD: Final = ("--timeout-graceful-shutdown=1", "--timeout-keep-alive=75")  # c
 _ALIVE: Final = {"httpGet": {"path": "/health", "port": 8080}, "periodSeconds": 1, "timeoutSeconds": 9}
 _STARTS: Final = {**_ALIVE, "failureThreshold": 120}
 _NOBODY: Final = {"runAsUser": 65534, "runAsNonRoot": True}
+_NODE: Final = f"{NODE_ADDRESS}/32 {POD_RANGE}"  # the kubelet asks from one of the two
 _SLEEPER: Final = ["/bin/sh", "-c", "trap 'exit 0' TERM; while :; do sleep 1 & wait $!; done"]
 
 
@@ -61,8 +63,13 @@ _PODS: Final = (
     Story("hanging-metrics", fastapi(HANG_METRICS="1"), backend="fastapi", cuts=False, hook_end=""),
     Story("no-shell-sleep", fastapi(recipes.FASTAPI_BARE), backend="fastapi", cuts=False, hook_end="",
           annotations={names.IMAGE_TOOLS: "none", names.DRAIN: "12"}),
-    Story("no-shell-http", fastapi(recipes.FASTAPI_BARE, *_HARD, DRAIN_ENDPOINT="1"), backend="fastapi", hook_end="",
+    Story("no-shell-http", fastapi(recipes.FASTAPI_BARE, *_HARD, DRAINABLE=_NODE), backend="fastapi", hook_end="",
           annotations={names.IMAGE_TOOLS: "none", names.HOOK: "http"}),
+    Story("no-shell-sidecar", fastapi(recipes.FASTAPI_BARE, *_HARD), backend="fastapi", hook_end="",
+          annotations={names.IMAGE_TOOLS: "none", names.HOOK: "sidecar"}),
+    Story("drainable", fastapi(recipes.FASTAPI_APP, *_HARD, DRAINABLE=""), backend="fastapi", hook_end="called"),
+    Story("drainable-never-pausing", fastapi(recipes.FASTAPI_APP, *_HARD, DRAINABLE=""), backend="fastapi",
+          hook_end="called", pauses=False),
     Story("read-only-root", llama(securityContext={"readOnlyRootFilesystem": True, **_NOBODY})),
     Story("native-sidecar", llama(), pod={"initContainers": [_busybox("sidecar", restartPolicy="Always")]}),
     Story("two-containers", llama(), pod={"containers": [_busybox("beside", ports=[{"containerPort": 9000}])]}),

@@ -81,6 +81,14 @@ def _calls_the_server(spec: Json) -> None:
     assert _server(spec)["lifecycle"]["preStop"]["httpGet"]["path"] == "/drain?settle=3&wait=30"
 
 
+def _has_a_sidecar(spec: Json) -> None:
+    assert _server(spec)["lifecycle"]["preStop"]["httpGet"]["port"] == names.SIDECAR_PORT
+    (sidecar,) = spec["initContainers"]
+    assert (sidecar["name"], sidecar["restartPolicy"]) == (names.SIDECAR, "Always")
+    mounts = {mount["mountPath"]: mount["name"] for mount in sidecar["volumeMounts"]}
+    assert mounts == {names.TOKEN_PATH: names.SIDECAR_VOLUME}, "the sidecar got a token"
+
+
 def _has_its_own(spec: Json) -> None:
     assert _server(spec)["lifecycle"] == own_hook(12)
     assert spec["terminationGracePeriodSeconds"] == GRACE_SECONDS
@@ -89,6 +97,7 @@ def _has_its_own(spec: Json) -> None:
 PODS: Final[Mapping[str, Callable[[Json], None]]] = {
     "no-shell-sleep": _has_a_sleep,
     "no-shell-http": _calls_the_server,
+    "no-shell-sidecar": _has_a_sidecar,
     "own-hook-kept": _has_its_own,
 }
 

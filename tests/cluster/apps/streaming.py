@@ -1,14 +1,13 @@
 """A plain FastAPI application that streams chat completions, as a team would write one; it knows nothing of draining.
 
 Tokens come at TOKENS_PER_SECOND (default 50). HANG_METRICS=1 makes its metrics page accept and never answer.
-DRAIN_ENDPOINT=1 adds /drain, which answers when nothing is in flight any more.
-On SIGTERM uvicorn refuses new connections and lets streams end.
+DRAINABLE wraps it in drainhook's middleware; its value are the networks, besides the pod itself, that may ask for a
+drain. On SIGTERM uvicorn refuses new connections and lets streams end.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import os
 from collections.abc import AsyncIterator
@@ -21,8 +20,6 @@ PAUSE_SECONDS = 1 / float(os.environ.get("TOKENS_PER_SECOND", "50"))
 app = FastAPI()
 running: set[int] = set()
 peers: set[str] = set()
-idle = asyncio.Event()
-idle.set()
 
 
 class Ask(BaseModel):
@@ -54,23 +51,9 @@ async def complete(ask: Ask, request: Request) -> StreamingResponse:
     return StreamingResponse(_tokens(ask.max_tokens), media_type="text/event-stream", headers=headers)
 
 
-async def drain(settle: float, wait: float) -> PlainTextResponse:
-    """Answer after the settle time when nothing is in flight, at the latest when `wait` seconds more are over."""
-    await asyncio.sleep(settle)
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(wait):
-            await idle.wait()
-    return PlainTextResponse(f"in flight {len(running)}\n")
-
-
-if os.environ.get("DRAIN_ENDPOINT"):
-    app.get("/drain")(drain)
-
-
 async def _tokens(count: int) -> AsyncIterator[str]:
     token = object()
     running.add(id(token))
-    idle.clear()
     try:
         for number in range(count):
             yield f"data: {json.dumps({'choices': [{'index': 0, 'delta': {'content': f'{number} '}}]})}\n\n"
@@ -80,5 +63,9 @@ async def _tokens(count: int) -> AsyncIterator[str]:
         yield f"data: {json.dumps({'choices': [], 'usage': {'completion_tokens': count}})}\n\ndata: [DONE]\n\n"
     finally:
         running.discard(id(token))
-        if not running:
-            idle.set()
+
+
+if "DRAINABLE" in os.environ:
+    from webhook.drainable import Drainable
+
+    app = Drainable(app, drain_from=os.environ["DRAINABLE"].split())
