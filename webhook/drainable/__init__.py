@@ -5,5 +5,6 @@ the process end with 0 on SIGTERM. Works on asyncio under uvicorn, gunicorn, hyp
 """
 
 from webhook.drainable.middleware import Drainable
+from webhook.drainable.shutdown import Cleanup
 
-__all__ = ["Drainable"]
+__all__ = ["Cleanup", "Drainable"]

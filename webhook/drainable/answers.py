@@ -20,7 +20,7 @@ PLAIN: Final = "text/plain; charset=utf-8"
 CLOSE: Final = (b"connection", b"close")
 _RETRY: Final = (b"retry-after", b"1")
 _MOST_BYTES, _MOST_SECONDS = 1 << 20, 1.0  # of a body that is read to no purpose
-_TRY_AGAIN_LATER: Final = 1013  # codes of RFC 6455 and the IANA registry
+_RESTARTS, _TRY_AGAIN_LATER = 1012, 1013  # codes of RFC 6455 and the IANA registry
 _NOT_FOUND: Final = 404
 
 
@@ -37,20 +37,41 @@ def keeps(scope: Scope) -> bool:
     return str(scope.get("http_version", "1.1")).startswith("1")
 
 
-async def refuse(scope: Scope, receive: Receive, send: Send, text: str) -> None:
-    """Say that nothing was accepted and a retry elsewhere is safe, to a request or to a websocket."""
-    if scope["type"] == "websocket" and "websocket.http.response" not in scope.get("extensions", {}):
-        await receive()  # the handshake
+def closing(message: Message) -> Message:
+    """Give the start of a response as one that ends the connection."""
+    headers = [header for header in message.get("headers", ()) if header[0].lower() != b"connection"]
+    return {**message, "headers": [*headers, CLOSE]}
+
+
+async def refuse(scope: Scope, receive: Receive, send: Send, text: str, *, was_read: bool = False) -> None:
+    """Say that a retry elsewhere is safe, to a request or to a websocket; was_read: by the application."""
+    if scope["type"] == "websocket" and "websocket.http.response" not in (scope.get("extensions") or {}):
+        if not was_read:
+            await receive()  # the handshake
         await send({"type": "websocket.close", "code": _TRY_AGAIN_LATER, "reason": text})
         return
     prefix = "websocket." if scope["type"] == "websocket" else ""
-    if not prefix:
+    if not (prefix or was_read or _waits(scope)):
         await _read_away(receive)
     headers = [(b"content-type", PLAIN.encode()), _RETRY, *[CLOSE] * (keeps(scope) and not prefix)]
     body = text.encode() + b"\n"
     headers.append((b"content-length", str(len(body)).encode()))
     await send({"type": f"{prefix}http.response.start", "status": 503, "headers": headers})
     await send({"type": f"{prefix}http.response.body", "body": body})
+
+
+async def cut(scope: Scope, receive: Receive, send: Send, *, started: bool) -> None:
+    """End what was cancelled. Where nothing was said a retry is safe; a response that was begun stays incomplete."""
+    if not started:
+        await refuse(scope, receive, send, "draining", was_read=True)
+    elif scope["type"] == "websocket":
+        with contextlib.suppress(Exception):  # it was closed already: what a server raises for that is its own
+            await send({"type": "websocket.close", "code": _RESTARTS, "reason": "draining"})
+
+
+def _waits(scope: Scope) -> bool:
+    """Say whether the client sends its body only when it is asked for it."""
+    return any(name == b"expect" for name, _ in scope.get("headers", ()))
 
 
 async def _read_away(receive: Receive) -> None:

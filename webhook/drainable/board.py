@@ -3,17 +3,22 @@
 A file of shared memory with a slot for each worker. Nothing is locked on the path of a request: a worker writes its own
 slot only, and times are of CLOCK_MONOTONIC, which is one for all processes of a machine. A slot belongs to the process
 that holds a lock on its first byte; the kernel drops the lock when that process ends, however it ends.
+
+A drain concerns all workers. SIGTERM to one worker concerns that one: supervisors send it to replace a worker too.
 """
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import logging
 import mmap
 import multiprocessing
 import os
+import stat
 import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import Final, Self
 
@@ -22,20 +27,25 @@ _SLOT: Final = 2
 _SLOTS: Final = 250
 _SIZE: Final = 8 * (_HEADER + _SLOT * _SLOTS)
 _BEGAN, _REFUSE = 0, 1  # words of the header
+_WORDS: Final = range(_HEADER, _HEADER + _SLOT * _SLOTS, _SLOT)  # the first of each slot
 _log = logging.getLogger("drainhook")
+_here: dict[Path, Board] = {}  # of this process
 
 
 class Board:
     """The shared page, seen by one worker."""
 
-    def __init__(self, descriptor: int = -1, slot: int = 0) -> None:
+    def __init__(self, descriptor: int = -1, slot: int = 0, path: Path = Path()) -> None:
         """Map a file in which a slot was claimed, or memory of this process alone."""
+        self._path = path
         self._descriptor = descriptor
-        self._memory = mmap.mmap(descriptor, _SIZE)
-        self.times = memoryview(self._memory).cast("d")
-        self._counts = memoryview(self._memory).cast("q")
-        self._own = _word(slot)
+        self._map(mmap.mmap(descriptor, _SIZE))
+        self._own = _WORDS[slot]
         self._counts[self._own] = 0
+        self._pid = os.getpid()
+        self._ended = 0.0
+        self._users = 1
+        self._closed = False
 
     def enter(self) -> None:
         """Count a request that begins."""
@@ -50,24 +60,29 @@ class Board:
         self._counts[self._own + 1] += 1
 
     def begin(self, now: float, refuse_at: float) -> None:
-        """Refuse new work from a moment on; an earlier one that was told before stays."""
-        self.times[_BEGAN] = self.times[_BEGAN] or now
-        self.times[_REFUSE] = min(self.times[_REFUSE] or refuse_at, refuse_at)
+        """Let all workers refuse new work from a moment on; an earlier one that was told before stays."""
+        self._times[_BEGAN] = self._times[_BEGAN] or now
+        self._times[_REFUSE] = min(self._times[_REFUSE] or refuse_at, refuse_at)
+
+    def end(self, now: float) -> None:
+        """Let this worker refuse new work; safe in a signal handler."""
+        self._ended = self._ended or now
 
     @property
     def began(self) -> float:
         """When the shutdown began, 0.0 before it did."""
-        return self.times[_BEGAN]
+        return self._times[_BEGAN] or self._ended
 
     @property
-    def refuse_at(self) -> float:
-        """From when on new work is refused, 0.0 where that is not known."""
-        return self.times[_REFUSE]
+    def refuses(self) -> bool:
+        """Whether new work is refused now."""
+        at = self._ended or self._times[_REFUSE]
+        return at > 0 and time.monotonic() >= at
 
     @property
     def in_flight(self) -> int:
         """How many requests all living workers have."""
-        return sum(self._counts[word] for word in self._words() if self._counts[word] and self._lives(word))
+        return sum(self._counts[word] for word in _WORDS if self._counts[word] and self._lives(word))
 
     @property
     def here(self) -> int:
@@ -77,31 +92,63 @@ class Board:
     @property
     def rejected(self) -> int:
         """How many requests all workers have refused, those that ended since too."""
-        return sum(self._counts[word + 1] for word in self._words())
+        return sum(self._counts[word + 1] for word in _WORDS)
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether it was closed, or came here by a fork: counts and locks are then of another process."""
+        return self._closed or self._pid != os.getpid()
+
+    def share(self) -> Self:
+        """Give the same board to another application of this process."""
+        self._users += 1
+        return self
 
     def close(self) -> None:
-        """Give the slot back."""
-        if self._descriptor >= 0:
-            os.close(self._descriptor)
-            self._descriptor = -1
+        """Give the slot back; the last worker removes the file. What still runs is counted for this process alone."""
+        self._users -= 1
+        if self._users > 0 or self._closed:
+            return
+        self._closed = True
+        if self._descriptor < 0 or self._pid != os.getpid():
+            return
+        own = mmap.mmap(-1, _SIZE)
+        own[:] = self._counts.cast("B")
+        self._map(own)
+        with contextlib.suppress(OSError):
+            fcntl.lockf(self._descriptor, fcntl.LOCK_EX, 1, 0)
+            is_last = all(word == self._own or _lock(self._descriptor, 8 * word, release=True) for word in _WORDS)
+            if is_last and os.path.samestat(os.fstat(self._descriptor), self._path.stat()):
+                self._path.unlink()
+        os.close(self._descriptor)  # drops every lock
+        self._descriptor = -1
 
-    def _words(self) -> range:
-        return range(_HEADER, _HEADER + _SLOT * (_SLOTS if self._descriptor >= 0 else 1), _SLOT)
+    def _map(self, memory: mmap.mmap) -> None:
+        self._times = memoryview(memory).cast("d")
+        self._counts = memoryview(memory).cast("q")
 
     def _lives(self, word: int) -> bool:
-        return word == self._own or not _lock(self._descriptor, 8 * word, release=True)
+        return word == self._own or (self._descriptor >= 0 and not _lock(self._descriptor, 8 * word, release=True))
 
 
 def join() -> Board:
-    """Give the board of this server: shared where a supervisor has started several workers, else this process's own."""
+    """Give the board of this server: shared where a supervisor has started the workers, else this application's own.
+
+    Locks belong to a process, not to a file that is open: the applications of one process share one board.
+    """
     supervisor = _supervisor()
     if supervisor is None:
         return Board()
+    path = _folder() / f"drainhook-{os.geteuid()}-{_name(supervisor)}"
+    known = _here.get(path)
+    if known is not None and not known.is_stale:
+        return known.share()
     try:
-        return _shared(_folder() / f"drainhook-{os.geteuid()}-{_name(supervisor)}")
+        _here[path] = board = _shared(path)
     except OSError as error:
         _log.warning("a drain reaches one worker only: no memory can be shared with the others: %s", error)
         return Board()
+    return board
 
 
 class _Claim:
@@ -112,37 +159,44 @@ class _Claim:
         self.descriptor = -1
 
     def __enter__(self) -> Self:
-        while True:
-            self.descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-            if os.fstat(self.descriptor).st_uid != os.geteuid():
-                raise PermissionError(f"{self._path} belongs to another user")
-            fcntl.lockf(self.descriptor, fcntl.LOCK_EX, 1, 0)
-            try:
-                if os.path.samestat(os.fstat(self.descriptor), self._path.stat()):
-                    return self
-            except FileNotFoundError:
-                pass
+        while not self._is_current():
             os.close(self.descriptor)  # removed by the last worker of before, in this moment
+        return self
 
-    def __exit__(self, *_: object) -> None:
-        if self.descriptor >= 0:
-            fcntl.lockf(self.descriptor, fcntl.LOCK_UN, 1, 0)
+    def __exit__(self, kind: object, *_: object) -> None:
+        fcntl.lockf(self.descriptor, fcntl.LOCK_UN, 1, 0)
+        if kind is not None:
+            os.close(self.descriptor)
+
+    def _is_current(self) -> bool:
+        self.descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        try:
+            self._check(os.fstat(self.descriptor))
+            fcntl.lockf(self.descriptor, fcntl.LOCK_EX, 1, 0)
+            return os.path.samestat(os.fstat(self.descriptor), self._path.stat())
+        except FileNotFoundError:
+            return False
+        except OSError:
+            os.close(self.descriptor)
+            raise
+
+    def _check(self, found: os.stat_result) -> None:
+        if found.st_uid != os.geteuid():
+            raise PermissionError(f"{self._path} belongs to user {found.st_uid}, expected {os.geteuid()}")
+        if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
+            raise PermissionError(f"{self._path} is no plain file of one name")
 
 
 def _shared(path: Path) -> Board:
     with _Claim(path) as claim:
         os.ftruncate(claim.descriptor, _SIZE)
-        free = [slot for slot in range(_SLOTS) if _lock(claim.descriptor, 8 * _word(slot), release=True)]
+        free = [word for word in _WORDS if _lock(claim.descriptor, 8 * word, release=True)]
         if not free:
-            raise OSError(f"{path} has no slot left")
+            raise OSError(f"{path} has no slot left, {_SLOTS} workers have one")
         if len(free) == _SLOTS:  # the first worker: what stands there is of an earlier life
             os.pwrite(claim.descriptor, bytes(_SIZE), 0)
-        _lock(claim.descriptor, 8 * _word(free[0]), release=False)
-        return Board(claim.descriptor, free[0])
-
-
-def _word(slot: int) -> int:
-    return _HEADER + _SLOT * slot
+        _lock(claim.descriptor, 8 * free[0], release=False)
+        return Board(claim.descriptor, _WORDS.index(free[0]), path)
 
 
 def _lock(descriptor: int, offset: int, *, release: bool) -> bool:

@@ -11,7 +11,8 @@ import ipaddress
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-_BY_PROXY: Final = frozenset({b"forwarded", b"via", b"x-forwarded-for", b"x-real-ip"})
+# By these a request that came through a proxy is known; the sidecars of meshes speak from the loopback too.
+_BY_PROXY: Final = (b"forwarded", b"via", b"x-forwarded", b"x-real-ip", b"x-envoy-", b"l5d-")
 _Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
@@ -20,6 +21,8 @@ class Callers:
 
     def __init__(self, networks: Iterable[str], token: str | None) -> None:
         """Take networks as 10.0.0.0/8; raise ValueError for what is none, and for an empty token."""
+        if isinstance(networks, str):
+            raise ValueError(f"drain_from={networks!r}: expected a list of networks like ['10.0.0.0/8']")  # noqa: TRY004
         self._networks = [_network(text) for text in networks]
         if token is not None and not (token and token.isascii()):
             raise ValueError("token: expected ASCII text that is not empty")
@@ -27,18 +30,21 @@ class Callers:
 
     def refusal(self, scope: Mapping[str, Any]) -> str:
         """Say why a caller may not, empty where it may."""
-        headers = dict(scope["headers"])
-        given = headers.get(b"authorization", b"")
-        if self._token and hmac.compare_digest(given, b"Bearer " + self._token):
+        headers = list(scope.get("headers", ()))  # ASGI promises an iterable only
+        if self._token and any(name == b"authorization" and self._knows(value) for name, value in headers):
             return ""
-        if passed := _BY_PROXY & headers.keys():
-            return f"the call came through a proxy (header {min(passed).decode()})"
+        if passed := [name for name, _ in headers if name.startswith(_BY_PROXY)]:
+            return f"the call came through a proxy (header {min(passed)[:40].decode('latin-1')})"
         peer, own = (_address((scope.get(key) or ("",))[0]) for key in ("client", "server"))
         if peer is None:
             return "the caller has no address"
         if peer.is_loopback or peer == own or any(peer in network for network in self._networks):
             return ""
         return f"{peer} is neither this pod nor in drain_from"
+
+    def _knows(self, authorization: bytes) -> bool:
+        scheme, _, token = authorization.partition(b" ")
+        return scheme.lower() == b"bearer" and hmac.compare_digest(token, self._token or b"")
 
 
 def _network(text: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network:

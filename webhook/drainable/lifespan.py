@@ -16,6 +16,9 @@ class Ends(Protocol):
     async def stop(self) -> None:
         """End."""
 
+    def give_up(self) -> None:
+        """Undo the beginning: the application did not start."""
+
 
 async def run_lifespan(app: App, scope: Scope, receive: Receive, send: Send, ends: Ends) -> None:
     """Pass the protocol on. An application that raises before it asked for anything, or returns, does not speak it."""
@@ -32,6 +35,8 @@ async def run_lifespan(app: App, scope: Scope, receive: Receive, send: Send, end
 
     async def tell(message: Message) -> None:
         told.append(message["type"])
+        if message["type"] == "lifespan.startup.failed":
+            ends.give_up()
         await send(message)
 
     try:
@@ -39,6 +44,11 @@ async def run_lifespan(app: App, scope: Scope, receive: Receive, send: Send, end
     except Exception:
         if asked or told:  # a real one that failed
             raise
+    await _go_on(hear, tell, asked, told)
+
+
+async def _go_on(hear: Receive, tell: Send, asked: list[str], told: list[str]) -> None:
+    """Speak the rest of the protocol for an application that has returned."""
     if not asked:
         await hear()
     if not told:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
@@ -48,7 +49,7 @@ class Collector:
         return _families(self._read())
 
     def describe(self) -> Iterator[Any]:
-        """Yield the families without values: at registration no worker is there yet."""
+        """Yield the families without values."""
         return _families(dict.fromkeys(_HELP))
 
 
@@ -71,3 +72,11 @@ def register(collector: Collector) -> bool:
     except ValueError:  # another application of this process has them
         return False
     return True
+
+
+def unregister(collector: Collector) -> None:
+    """Take the collector out again, if it is there."""
+    with contextlib.suppress(ImportError, KeyError):
+        from prometheus_client import REGISTRY  # noqa: PLC0415 (may be missing)
+
+        REGISTRY.unregister(collector)

@@ -20,6 +20,7 @@ _MARK: Final = "drainhook.drainable"
 _LOOK_SECONDS: Final = 0.05  # between looks at the board while a drain waits
 # Least, most and default seconds: those of the annotations.
 BOUNDS: Final = {"settle": (0, 300, 10), "wait": (1, 86400, 95)}
+_DIGITS: Final = 5
 _log = logging.getLogger("drainhook")
 _Own = Callable[[Scope, Receive, Send], Awaitable[None]]
 
@@ -59,12 +60,14 @@ class Drainable:
         self._own: dict[str, _Own] = {
             drain: self._drain, readiness: self._readiness, liveness: self._liveness, metrics: self._metrics
         }  # fmt: skip
+        # `app.mount("/metrics", ...)` of Starlette redirects to the path with a slash: a scrape must not count itself.
+        self._own |= {f"{path}/": own for path, own in self._own.items()}
         self._callers = Callers(drain_from, token)
         made = [one if isinstance(one, Cleanup) else Cleanup(one, cleanup_seconds) for one in cleanups]
-        self._shutdown = Shutdown(self._look, sigterm_seconds, made)
+        self._shutdown = Shutdown(self._look, self._part, sigterm_seconds, made)
         self._tasks = self._shutdown.tasks
         self._board: Board | None = None
-        self.collector = metrics_collector(self)
+        self.collector = _collector(self._look)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one connection of a server."""
@@ -73,6 +76,7 @@ class Drainable:
             return
         scope[_MARK] = True
         if scope["type"] == "lifespan":
+            self._look(anew=True)
             await run_lifespan(self._app, scope, receive, send, self._shutdown)
         elif scope["type"] in {"http", "websocket"}:
             await self._serve(scope, receive, send)
@@ -87,42 +91,50 @@ class Drainable:
         if path in self._own and scope["type"] == "http":
             await self._own[path](scope, receive, send)
             return
-        if board.times[1] and time.monotonic() >= board.times[1]:
+        board.enter()  # before the look: a drain that finds nobody can rely on it that nobody comes
+        if board.refuses:
+            board.leave()
             board.reject()
             await answers.refuse(scope, receive, send, "draining")
-            return
-        await self._count(board, scope, receive, send)
+        else:
+            await self._count(board, scope, receive, send)
 
     async def _count(self, board: Board, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on what is counted until the application is done with it: its last byte, its background tasks."""
+        """Pass on what was counted until the application is done with it: its last byte, its background tasks."""
         started = False
-        closes = scope["type"] == "http" and answers.keeps(scope)
+        is_websocket = scope["type"] == "websocket"
+        closes = not is_websocket and answers.keeps(scope)
 
         def watch(message: Message) -> Awaitable[None]:
             nonlocal started
             if not started:
                 started = True
-                if closes and board.times[0] and message["type"] == "http.response.start":
-                    message = {**message, "headers": [*message.get("headers", ()), answers.CLOSE]}
+                if closes and board.began and message["type"] == "http.response.start":
+                    message = answers.closing(message)
             return send(message)
 
         task = asyncio.current_task()
         if task is not None:
             self._tasks.add(task)
-        board.enter()
+        if is_websocket:
+            self._shutdown.open_websocket()
         try:
             await self._app(scope, receive, watch)
         except asyncio.CancelledError:
             if not self._shutdown.has_cut(task):
                 raise
-            if not started:  # nothing was said yet, so a retry is safe
-                await answers.refuse(scope, receive, send, "draining")
+            await answers.cut(scope, receive, send, started=started)
         finally:
             board.leave()
             self._tasks.discard(task)
+            if is_websocket:
+                self._shutdown.close_websocket()
 
     async def _drain(self, scope: Scope, _receive: Receive, send: Send) -> None:
         """Serve for the settle time, then refuse new work, and answer when nothing is in flight or the wait is over."""
+        if scope["method"] not in {"GET", "POST"}:
+            await answers.answer(send, 405, "expected GET or POST\n", [(b"allow", b"GET, POST")])
+            return
         if refusal := self._callers.refusal(scope):
             _log.warning("drain refused: %s", refusal)
             await answers.answer(send, 403, f"{refusal}\n")
@@ -153,19 +165,18 @@ class Drainable:
 
     async def _wait_idle(self, board: Board, deadline: float) -> str:
         said = False
-        while (now := time.monotonic()) < deadline:
-            refuses = now >= board.refuse_at
-            if refuses and not board.in_flight:
-                return "idle"
+        while time.monotonic() < deadline:
+            refuses, in_flight = board.refuses, board.in_flight
             if refuses and not said:
                 said = True
-                _log.info("drain: new work is refused from now on, in flight %d", board.in_flight)
+                _log.info("drain: new work is refused from now on, in flight %d", in_flight)
+            if refuses and not in_flight:
+                return "idle"
             await asyncio.sleep(_LOOK_SECONDS)
         return "deadline"
 
     async def _readiness(self, scope: Scope, receive: Receive, send: Send) -> None:
-        board = self._look()
-        if board.refuse_at and time.monotonic() >= board.refuse_at:
+        if self._look().refuses:
             await answers.answer(send, 503, "draining\n")
         else:
             await answers.else_answer(self._app, scope, receive, send, lambda own: answers.answer(own, 200, "ready\n"))
@@ -179,27 +190,37 @@ class Drainable:
     async def _page(self, send: Send) -> None:
         await answers.answer(send, 200, metrics.text(self._look(), time.monotonic()), media=metrics.CONTENT_TYPE)
 
-    def _look(self) -> Board:
-        """Give the board; it is joined by the first who asks, in the process that serves."""
-        if self._board is None:
+    def _look(self, *, anew: bool = False) -> Board:
+        """Give the board; it is joined by the first who asks, in the process that serves.
+
+        anew: a server starts, maybe the second of this process, or in a process that was forked off a warm one.
+        """
+        if self._board is None or (anew and self._board.is_stale):
             self._board = join()
+        if anew:
+            metrics.register(self.collector)
         return self._board
 
+    def _part(self) -> None:
+        """Take leave of the other workers."""
+        metrics.unregister(self.collector)
+        self._look().close()
 
-def metrics_collector(app: Drainable) -> metrics.Collector:
-    """Give the collector of an application's metrics, registered where prometheus-client is there."""
-    collector = metrics.Collector(lambda: metrics.values(app._look(), time.monotonic()))  # noqa: SLF001
-    metrics.register(collector)
-    return collector
+
+def _collector(look: Callable[[], Board]) -> metrics.Collector:
+    return metrics.Collector(lambda: metrics.values(look(), time.monotonic()))
 
 
 def seconds_of(scope: Scope) -> tuple[float, float]:
     """Read settle and wait from a query; raise ValueError with the value and what would be right."""
-    given = dict(parse_qsl(scope.get("query_string", b"").decode("latin-1"), keep_blank_values=True))
+    pairs = parse_qsl(scope.get("query_string", b"").decode("latin-1"), keep_blank_values=True)
+    given = dict(pairs)
+    if len(given) < len(pairs):
+        raise ValueError("expected settle and wait once each")
     found = []
     for name, (least, most, default) in BOUNDS.items():
         text = given.pop(name, str(default))
-        if not (text.isascii() and text.isdigit() and least <= int(text[:9]) <= most):
+        if not (text.isascii() and text.isdigit() and len(text) <= _DIGITS and least <= int(text) <= most):
             raise ValueError(f"{name}={text[:40]}: expected whole seconds from {least} to {most}")
         found.append(float(text))
     if given:

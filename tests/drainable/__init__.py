@@ -1,0 +1,1 @@
+"""Tests of webhook.drainable: called directly, with real processes, and under the real servers."""
