@@ -51,7 +51,7 @@ MORE_IMAGES = {
     "python": None,
 }
 # No output of the real engine is at hand: their gauges stand under `unverified` until there is.
-UNPROVEN = {"tgi", "triton", "tensorrt-llm", "nim", "lmdeploy", "tei", "kserve-huggingface", "openvino", "fastapi"}
+UNPROVEN = {"tgi", "triton", "tensorrt-llm", "nim", "lmdeploy", "tei", "kserve-huggingface", "openvino"}
 WITHOUT_GAUGES = {"ollama", "infinity"}
 
 
