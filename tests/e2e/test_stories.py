@@ -117,7 +117,10 @@ def _is_cut(record: Record) -> None:
 
 
 def _starts_anew(record: Record) -> None:
-    assert len(record["hook_starts"]) == 2, f"the kubelet was not restarted while the hook ran: {record}"
+    """Hold also where the line of the second start was lost: the hook counts its seconds from there."""
+    counted = int(record["hook_says"].split()[2])
+    took = record["hook_end"] - record["hook_starts"][0]
+    assert took > counted + 1, f"the kubelet was not restarted while the hook ran: {record}"
 
 
 def _ends_without_gauges(record: Record) -> None:
