@@ -32,7 +32,8 @@ SHIPPED = (
     "manifests/samples/**/*.yaml",
     "manifests/base/**/*.yaml",
     "manifests/overlays/**/*.yaml",
-    "manifests/observe/**/*.yaml", "examples/llm-server/*.yaml",
+    "manifests/observe/**/*.yaml",
+    "examples/llm-server/*.yaml",
 )
 NEWEST = tuple(int(part) for part in kubernetes_validate.latest_version().split(".")[:2])
 
