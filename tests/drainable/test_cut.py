@@ -91,4 +91,5 @@ def test_an_endpoint_that_hangs_in_a_thread_holds_the_process_up_to_its_budget_o
     assert running.exit_code() == 0
     print(f"{name}: {time.monotonic() - began:.1f} s")
     assert "bye from" in running.output
-    assert running.lines[-1].startswith("the server did not stop by itself: in flight ")
+    # No line comes after it from the worker that hangs; another one may end later.
+    assert any(line.startswith("the server did not stop by itself: in flight ") for line in running.lines)
