@@ -148,8 +148,9 @@ def test_an_output_that_cannot_be_written_is_said(manifests):
 
 
 def test_an_interrupt_ends_the_run_with_130(tmp_path):
+    """Also where the tests run in the background of a shell, which makes their children ignore it."""
     process = subprocess.Popen(
-        [*PROGRAM, "patch", "-f", "-"],
+        ["env", "--default-signal=INT", *PROGRAM, "patch", "-f", "-"],
         cwd=tmp_path, env=ENVIRONMENT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip
     process.stdin.write(b"a: 1\n")

@@ -58,7 +58,11 @@ def test_it_drains_as_the_hook_does(tmp_path: Path) -> None:
     assert ended[0].record | {"seconds": 0, "last_busy": 0} == ended[1].record | {"seconds": 0, "last_busy": 0}
 
 
-@pytest.mark.parametrize("rule", SAME_RULES, ids=lambda rule: rule.__name__.removeprefix("test_"))
+@pytest.mark.parametrize(
+    "rule",
+    [pytest.param(rule, marks=[pytest.mark.slow] * (number > 0)) for number, rule in enumerate(SAME_RULES)],
+    ids=lambda rule: rule.__name__.removeprefix("test_"),
+)
 def test_rule_holds_behind_a_port(rule: Callable[[Hook], None], tmp_path: Path) -> None:
     """The same test as for the hook in the server's container."""
     rule(SidecarHook(tmp_path))
@@ -131,6 +135,7 @@ def test_sigterm_ends_it_at_once_with_the_drain_that_runs() -> None:
     assert "signal (SIGTERM)" in said[-1]
 
 
+@pytest.mark.slow
 def test_callers_that_say_nothing_or_leave_do_no_harm(capfd: pytest.CaptureFixture[str]) -> None:
     """Scanners and clients that reset; too many connections are closed, and it goes on answering."""
     with Listening(["ports=1", *PARAMETERS]) as listening:
@@ -195,6 +200,7 @@ def test_without_a_host_it_listens_on_all_addresses(ipv6: str) -> None:
             socket.create_connection((host, bound.getsockname()[1])).close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("is_right", "end"), [(True, "no_connections"), (False, "deadline")])
 def test_a_wrong_guess_of_the_port_costs_the_whole_time_and_no_request(
     tmp_path: Path, end: str, *, is_right: bool
@@ -205,6 +211,7 @@ def test_a_wrong_guess_of_the_port_costs_the_whole_time_and_no_request(
     assert ended.end == end
 
 
+@pytest.mark.slow
 def test_an_answer_of_an_engine_that_asks_for_a_key_counts_connections(tmp_path: Path) -> None:
     """The sidecar has no variable of the server's container, so the page stays closed to it."""
     with Engine([BUSY, Answer("", 401)], key="k") as engine:

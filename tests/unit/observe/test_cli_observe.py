@@ -35,6 +35,7 @@ def test_rows_on_a_pipe_and_a_clean_end(server, tmp_path, number):
     assert command.err.empty()
 
 
+@pytest.mark.slow
 def test_json_lines_and_what_only_waited_is_told_at_the_end(server, tmp_path):
     """A record waits for slower watches; nobody waits after a signal."""
     with observing(server, tmp_path, "-o", "json", f"--metrics-port={(port := free_port())}") as command:
@@ -47,6 +48,7 @@ def test_json_lines_and_what_only_waited_is_told_at_the_end(server, tmp_path):
         assert json.loads(command.line())["uid"] == "u2"
 
 
+@pytest.mark.slow
 def test_an_api_server_that_restarts_is_survived(server, tmp_path):
     """What went while it was away is found by the list."""
     about = {"uid": "u1", "grace": 120}
@@ -63,6 +65,7 @@ def test_an_api_server_that_restarts_is_survived(server, tmp_path):
         assert command.end() == 0
 
 
+@pytest.mark.slow
 def test_metrics_are_served_and_say_what_happened(server, tmp_path):
     """Labels come from closed sets; the page says also whether the loop runs."""
     port = free_port()
@@ -101,6 +104,7 @@ def test_a_port_that_is_taken_is_one_sentence(server, tmp_path):
             assert command.process.wait(120) == 2
 
 
+@pytest.mark.slow
 def test_events_are_written_where_asked_for(server, tmp_path):
     """Once for each bad shutdown, none for a good one; a missing permission is said and ends nothing."""
     with observing(server, tmp_path, "--events", "-o", "json") as command:
@@ -118,6 +122,7 @@ def test_events_are_written_where_asked_for(server, tmp_path):
     assert (made["reason"], made["involvedObject"]["uid"], made["type"]) == ("DrainhookSigkill", "bad", "Warning")
 
 
+@pytest.mark.slow
 def test_no_event_is_written_unless_asked_for(server, tmp_path):
     with observing(server, tmp_path, "-o", "json") as command:
         shut_down(server, took=121, code=137)
@@ -126,6 +131,7 @@ def test_no_event_is_written_unless_asked_for(server, tmp_path):
     assert server.posted == []
 
 
+@pytest.mark.slow
 def test_a_namespace_and_a_selector_narrow_what_is_asked_for(server, tmp_path):
     """The API server leaves out the rest."""
     done = once(server, tmp_path, "--once", "-n", "llm", "-l", "app=chat")
@@ -170,6 +176,7 @@ def test_once_says_what_can_still_be_known(server, tmp_path):
     assert done.exit_code == 1
 
 
+@pytest.mark.slow
 def test_once_as_json(server, tmp_path):
     past(server)
     done = once(server, tmp_path, "--once", "-o", "json")

@@ -23,6 +23,8 @@ from tests.unit.observe.watchserver import WatchServer
 from webhook import names
 from webhook.cli.main import run
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def server():

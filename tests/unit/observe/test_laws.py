@@ -77,7 +77,7 @@ def outcome(steps):
     return sorted(repr(record) for record in made), sum(left)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_the_order_between_watches_does_not_matter(data):
     """Each watch keeps its order; which one is ahead is chance."""
@@ -89,7 +89,7 @@ def test_the_order_between_watches_does_not_matter(data):
     assert outcome(straight)[1] == 0, "something is left of pods that are gone"
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_order_and_repetition_within_the_feeds_of_pods_and_events_do_not_matter(data):
     """An API server that comes back may show older states once more."""
@@ -110,7 +110,7 @@ def at_the_end(found):
     return [record.partition("gone=")[0] + record.partition(", seconds=")[2] for record in records], left
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.data())
 def test_a_list_instead_of_a_deletion_gives_one_record_with_the_same_verdict(data):
     """The DELETED event was lost: the pod's last state and the list say the same, save when it went."""
