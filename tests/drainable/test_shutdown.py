@@ -201,7 +201,7 @@ async def test_after_the_end_nothing_of_it_is_left_and_a_second_life_begins_fres
 
     for thread in set(threading.enumerate()) - threads:
         thread.join(20)
-    assert set(threading.enumerate()) == threads
+    assert set(threading.enumerate()) <= threads  # of an earlier test one may have ended since
     assert seen == [signal.SIGTERM]
 
 
