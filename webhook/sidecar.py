@@ -98,15 +98,6 @@ class _Handler(BaseHTTPRequestHandler):
         """Log no request: the script's own lines tell what happens."""
 
 
-def bind(host: str | None, port: int) -> socket.socket:
-    """Bind a port: without a host on all addresses of both families. Raises OSError."""
-    if host is not None:
-        return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
-    if socket.has_dualstack_ipv6():
-        return socket.create_server(("::", port), family=socket.AF_INET6, dualstack_ipv6=True)
-    return socket.create_server(("0.0.0.0", port))  # noqa: S104 (meant: the kubelet calls the pod's address)
-
-
 def serve(words: Sequence[str], bound: socket.socket, say: Callable[[str], None]) -> NoReturn:
     """Answer until SIGTERM, then leave at once with 0."""
     signal.signal(signal.SIGTERM, _leave)

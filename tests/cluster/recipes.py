@@ -171,9 +171,13 @@ def _base(layers: Layers) -> Path:
 def _fastapi(layers: Layers) -> tuple[Path, ...]:
     debian = _base(layers)
     app = layers.files("streaming", {"srv/streaming.py": HERE / "apps/streaming.py"})
-    middleware = [ROOT / "webhook/__init__.py", *sorted((ROOT / "webhook/drainable").glob("*.py"))]
-    ours = layers.files("drainable", {f"srv/{path.relative_to(ROOT)}": path for path in middleware})
-    return debian, layers.python_packages(debian, FASTAPI), app, ours
+    return debian, layers.python_packages(debian, FASTAPI), app, layers.files("drainable", middleware())
+
+
+def middleware() -> dict[str, Path]:
+    """Give the files of the middleware by their place in an application's image; no installed drainhook is needed."""
+    files = [ROOT / "webhook/__init__.py", *sorted((ROOT / "webhook/drainable").glob("*.py"))]
+    return {f"srv/{path.relative_to(ROOT)}": path for path in files}
 
 
 def _model(layers: Layers) -> Path:

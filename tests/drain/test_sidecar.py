@@ -27,7 +27,8 @@ from webhook.catalog import load
 from webhook.core.admission import decide
 from webhook.core.decision import Policy, Request, Sidecar
 from webhook.core.patch import apply
-from webhook.sidecar import MOST_DRAINS, MOST_THREADS, bind
+from webhook.sidecar import MOST_DRAINS, MOST_THREADS
+from webhook.sockets import bind
 
 SAME_RULES: list[Callable[[Hook], None]] = [
     test_connections.test_no_connection_and_zero_gauges_end_at_once,

@@ -25,9 +25,8 @@ def llm_server(layers: Layers) -> Image:
     """Give the example's server and random model on Debian, run by the user of its Dockerfile."""
     debian = recipes._base(layers)
     sources = {f"srv/{name}": EXAMPLE / name for name in ("random_model.py", "server.py")}
-    middleware = [ROOT / "webhook/__init__.py", *sorted((ROOT / "webhook/drainable").glob("*.py"))]
-    sources |= {f"srv/{path.relative_to(ROOT)}": path for path in middleware}
-    stack = (debian, layers.python_packages(debian, _PACKAGES), layers.files("llm-server", sources))
+    files = layers.files("llm-server", sources | recipes.middleware())
+    stack = (debian, layers.python_packages(debian, _PACKAGES), files)
     text = (EXAMPLE / "Dockerfile").read_text()
     (command,), (user,) = re.findall(r"^CMD (.*)$", text, re.MULTILINE), re.findall(r"^USER (.*)$", text, re.MULTILINE)
     return Image(LLM_SERVER, stack, tuple(ast.literal_eval(command)), (recipes._PYTHONPATH,), user=user, folder="/srv")

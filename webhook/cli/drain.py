@@ -66,7 +66,8 @@ def drain(words: tuple[str, ...], listen: int | None, host: str | None, **flags:
 
 def _listen(words: Sequence[str], host: str | None, port: int) -> NoReturn:
     """Serve the drain on a port until SIGTERM."""
-    from webhook.sidecar import bind, serve  # noqa: PLC0415
+    from webhook.sidecar import serve  # noqa: PLC0415
+    from webhook.sockets import bind  # noqa: PLC0415
 
     try:
         bound = bind(host, port)

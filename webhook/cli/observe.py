@@ -177,8 +177,8 @@ def _pass_on(made: list[Record], view: View, writer: Writer | None) -> None:
     from webhook.observe.report import is_bad  # noqa: PLC0415
 
     view.show(made)
-    for record in made if writer is not None else ():
-        if writer is not None and is_bad(record):
+    if writer is not None:
+        for record in filter(is_bad, made):
             writer.write(record)
 
 

@@ -77,15 +77,16 @@ def settings_of(flags: Mapping[str, Json]) -> Settings:
 
     version, image = flags["kubernetes_version"], flags["sidecar_image"]
     sidecar = Sidecar(image) if image else None
-    policy = Policy(__version__, _version(version) if version else None, deny_pods=True, sidecar=sidecar)
+    policy = Policy(__version__, kubernetes_version(version), deny_pods=True, sidecar=sidecar)
     catalog = load_catalog(flags["directories"], skip_invalid=flags["skip_invalid_profiles"])
     return Settings(catalog, policy, flags["namespace"])
 
 
-def _version(text: str) -> tuple[int, int]:
+def kubernetes_version(text: str | None) -> tuple[int, int] | None:
+    """Read the flag --kubernetes-version, None where it was not given. Raises click.UsageError."""
     from webhook.settings import parse_kubernetes_version  # noqa: PLC0415
 
     try:
-        return parse_kubernetes_version(text)
+        return parse_kubernetes_version(text) if text else None
     except ValueError as error:
         raise click.UsageError(f"--kubernetes-version: {error}") from None

@@ -46,7 +46,7 @@ def backendruntime(
 
     catalog = options.load_catalog(directories)
     _check_backend(backend, catalog)
-    version = _kubernetes(flags["kubernetes_version"])
+    version = options.kubernetes_version(flags["kubernetes_version"])
     repository, tag = _split(image)
     wanted = Wanted(name or backend, repository, tag, flags["port"], flags["grace"])
     try:
@@ -66,15 +66,6 @@ def _check_backend(backend: str, catalog: Catalog) -> None:
 
     close = nearest(backend, catalog.profiles) or f"; known: {', '.join(catalog.profiles)}"
     raise click.UsageError(f"--backend: no profile {backend}{close}")
-
-
-def _kubernetes(version: str | None) -> tuple[int, int] | None:
-    from webhook.settings import parse_kubernetes_version  # noqa: PLC0415
-
-    try:
-        return parse_kubernetes_version(version) if version else None
-    except ValueError as error:
-        raise click.UsageError(f"--kubernetes-version: {error}") from None
 
 
 def _split(image: str | None) -> tuple[str, str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 import threading
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -10,6 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 
 from webhook import names
+from webhook.sockets import bind
 
 
 class Page(ThreadingHTTPServer):
@@ -23,7 +23,7 @@ class Page(ThreadingHTTPServer):
         self.socket.close()
         self.registry = registry
         self.is_alive = is_alive
-        self.socket = _listen(port) if is_open else socket.create_server((names.LOCAL_HOST, port))
+        self.socket = bind(None if is_open else names.LOCAL_HOST, port)
         self.server_address = self.socket.getsockname()
         self.port: int = self.server_address[1]
 
@@ -55,9 +55,3 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, *_: object) -> None:
         """Stay silent."""
-
-
-def _listen(port: int) -> socket.socket:
-    if socket.has_dualstack_ipv6():
-        return socket.create_server(("::", port), family=socket.AF_INET6, dualstack_ipv6=True)
-    return socket.create_server(("", port))

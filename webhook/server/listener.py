@@ -16,6 +16,8 @@ from typing import Any, Final
 
 import uvicorn
 
+from webhook import sockets
+
 KEEP_ALIVE_SECONDS: Final = 120  # above the API server's 90 s, else it sends into a connection being closed (R3)
 LINGER_SECONDS: Final = 1.0  # a connection without a request may still send the one that is on its way
 FLUSH_SECONDS: Final = 1.0  # for the last bytes of closed connections to leave
@@ -106,14 +108,9 @@ class Listener(uvicorn.Server):
 
 
 def bind(host: str | None, port: int, flag: str) -> socket.socket:
-    """Bind a port: on all addresses of both families where no host is given (R5). Raises StartError."""
+    """Bind a port as `webhook.sockets` does. Raises StartError, which names the flag."""
     try:
-        if host is not None:
-            family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-            return socket.create_server(address[:2], family=family)
-        if socket.has_dualstack_ipv6():
-            return socket.create_server(("::", port), family=socket.AF_INET6, dualstack_ipv6=True)
-        return socket.create_server(("0.0.0.0", port))  # noqa: S104 (meant: IPv6 is off, and certificates are given)
+        return sockets.bind(host, port)
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             raise StartError(f"Port {port} is taken by another process; choose another one with {flag}.") from None
